@@ -14,5 +14,5 @@ mod tests;
 mod words;
 
 pub use appender::{Appender, Snapshot};
-pub use cutting::{Border, Chunk, ChunkOptions, ChunkStream, Chunks, Oversize, Side};
+pub use cutting::{Border, Chunk, ChunkOptions, ChunkStream, Chunks, Oversize};
 pub use limit::OVER_LIMIT;

@@ -4,6 +4,7 @@
 //! ids of its parts, joined, are certainly those of the whole.
 use tokenmill_kernels::{MadeOnce, Prefetcher, ReorderBuffer};
 
+use super::cuts::{CutStages, Cuts, Pairs, TextCuts};
 use super::input::{Special, Text};
 use super::pipeline::{ById, Run};
 use super::recognizer::Recognizer;
@@ -14,7 +15,7 @@ use crate::aligned::AlignedText;
 use crate::description::Split;
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::pattern::Splitter;
+use crate::pattern::{Plan, Splitter};
 use crate::span::Span;
 use crate::special::TextPart;
 use crate::threads;
@@ -161,6 +162,36 @@ impl Engine {
     /// pretoken.
     pub(crate) fn may_be_cut(&self) -> bool {
         self.splitter().is_some() && self.stages.added_in_raw.is_plain()
+    }
+
+    /// What tells the cuts of texts under this policy.
+    pub(crate) fn cuts(&self, special: &Special) -> Cuts<'_> {
+        match self.splitter() {
+            Some(splitter) if self.may_be_cut() && splitter.plan() == Plan::Scanner => {
+                let has_literals = *special != Special::Text || !self.stages.added_in_raw.has_only_special();
+                Cuts::of_split(splitter, has_literals.then(|| self.pairs()))
+            }
+            _ => Cuts::of_stages(self.cut_stages(), self.text_cuts(), self.pairs()),
+        }
+    }
+
+    fn cut_stages(&self) -> CutStages<'_> {
+        let Stages { normalizers, splitter, pre_tokenizers, model, vocabulary, .. } = &*self.stages;
+        let (description, splitter) = (&self.description, splitter.as_ref());
+        CutStages { description, normalizers, splitter, pre_tokenizers, model, vocabulary }
+    }
+
+    fn text_cuts(&self) -> &TextCuts {
+        self.text_cuts.get_or_make(|| TextCuts::new(self.cut_stages()))
+    }
+
+    fn pairs(&self) -> &Pairs {
+        self.pairs.get_or_make(|| Pairs::new(self.cut_stages()))
+    }
+
+    /// Are there cuts that [`Cuts`] finds for texts that grow?
+    pub(crate) fn has_text_cuts(&self) -> bool {
+        self.text_cuts().has_any() || self.pairs().has_any()
     }
 
     /// Are the tokens of a text its bytes, one after the other?

@@ -1,7 +1,8 @@
 //! Cutting texts under a budget of ids.
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use tokenmill_core::budget::{Border, ChunkOptions, Oversize, Side};
+use tokenmill_core::budget::{Border, ChunkOptions, Oversize};
+use tokenmill_core::description::Side;
 use tokenmill_core::error::{Error, Result};
 
 use super::Tokenizer;

@@ -3,6 +3,7 @@ use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
 
+use crate::description::Side;
 use crate::engine::{Engine, Special, Text};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
@@ -12,15 +13,6 @@ use crate::watch::Watch;
 
 use super::borders::{Border, Borders};
 use super::search::Search;
-
-/// What is cut off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The end.
-    Right,
-    /// The beginning.
-    Left,
-}
 
 /// What to do with a part between two borders that is over the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,5 +15,5 @@ mod stream;
 mod tests;
 
 pub use borders::Border;
-pub use chunks::{Chunk, ChunkOptions, Chunks, Oversize, Side};
+pub use chunks::{Chunk, ChunkOptions, Chunks, Oversize};
 pub use stream::ChunkStream;

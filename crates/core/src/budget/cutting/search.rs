@@ -126,6 +126,11 @@ impl<'a> Search<'a> {
             && let Some(end) = self.end_of_run(limit, last)?
         {
             (last, at) = (end, end);
+        } else if long.is_some()
+            && let Some(most) = self.cuts.most_bytes(limit - self.ids.len())
+        {
+            last = last.min(from.saturating_add(most));
+            at = last;
         }
         let mut number = self.passed.len();
         let mut read_to = from;

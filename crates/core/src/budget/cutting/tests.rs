@@ -4,8 +4,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::borders::Borders;
-use super::{Border, ChunkOptions, ChunkStream, Oversize, Side};
+use super::{Border, ChunkOptions, ChunkStream, Oversize};
 use crate::budget::tests::engine;
+use crate::description::Side;
 use crate::engine::{Engine, Special, Text};
 use crate::error::Kind;
 use crate::span::Span;

@@ -7,30 +7,20 @@
 //! Where nothing but a split looks at more than one pretoken, two characters tell. For others each stage is asked what
 //! it makes of two characters (`pairs`), or of a space between two letters and of two ideographs (`text_cuts`).
 mod pairs;
+mod place;
 mod text_cuts;
 
 use std::ops::Range;
 
-use super::Engine;
-use super::input::Special;
 use crate::description::Alphabet;
 use crate::model::Model;
-use crate::pattern::{Plan, Splitter};
+use crate::pattern::Splitter;
 pub(super) use pairs::Pairs;
+pub(crate) use place::{Cut, CutStages};
 pub(super) use text_cuts::TextCuts;
 
 /// How far before the end of a text that grows a cut is looked for, in bytes.
 const REACH: usize = 1 << 12;
-
-/// A place at which a text may be cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Cut {
-    pub(crate) at: usize,
-    /// Where the character before it begins. A text that begins behind that character need not be cut there.
-    pub(crate) before: usize,
-    /// The end of the text that makes it such a place.
-    pub(crate) seen: usize,
-}
 
 /// What tells the cuts of a text.
 #[derive(Clone, Copy)]
@@ -43,32 +33,18 @@ pub(crate) struct Cuts<'a> {
 #[derive(Clone, Copy)]
 enum Kind<'a> {
     Split(&'a Splitter),
-    Stages(&'a Engine, &'a TextCuts),
+    Stages(CutStages<'a>, &'a TextCuts),
 }
 
-impl Engine {
-    /// What tells the cuts of texts under this policy.
-    pub(crate) fn cuts(&self, special: &Special) -> Cuts<'_> {
-        match self.splitter() {
-            Some(splitter) if self.may_be_cut() && splitter.plan() == Plan::Scanner => {
-                let has_literals = *special != Special::Text || !self.stages.added_in_raw.has_only_special();
-                Cuts { kind: Kind::Split(splitter), pairs: has_literals.then(|| self.pairs()) }
-            }
-            _ => Cuts { kind: Kind::Stages(self, self.text_cuts()), pairs: Some(self.pairs()) },
-        }
+impl<'a> Cuts<'a> {
+    /// Where nothing but a split looks at more than a pretoken. `pairs` are for literals that are looked for.
+    pub(super) fn of_split(splitter: &'a Splitter, pairs: Option<&'a Pairs>) -> Self {
+        Self { kind: Kind::Split(splitter), pairs }
     }
 
-    fn text_cuts(&self) -> &TextCuts {
-        self.text_cuts.get_or_make(|| TextCuts::new(&self.description, &self.stages))
-    }
-
-    fn pairs(&self) -> &Pairs {
-        self.pairs.get_or_make(|| Pairs::new(&self.description, &self.stages))
-    }
-
-    /// Are there cuts that `Cuts` finds for texts that grow?
-    pub(crate) fn has_text_cuts(&self) -> bool {
-        self.text_cuts().has_any() || self.pairs().has_any()
+    /// For all other tokenizers.
+    pub(super) fn of_stages(stages: CutStages<'a>, text_cuts: &'a TextCuts, pairs: &'a Pairs) -> Self {
+        Self { kind: Kind::Stages(stages, text_cuts), pairs: Some(pairs) }
     }
 }
 
@@ -95,17 +71,27 @@ impl Cuts<'_> {
     /// Is a text one pretoken, character by character as it is normalized, whatever follows it? Then so many prefixes
     /// in a row, each a character longer, tell: if all have more than a number of ids, longer ones have, too.
     pub(crate) fn run_length(&self, text: &str) -> Option<usize> {
-        let Kind::Stages(engine, _) = self.kind else { return None };
+        let Kind::Stages(stages, _) = self.kind else { return None };
         let pairs = self.pairs?;
-        let has_prefixes = match &engine.stages.model {
+        let has_prefixes = match stages.model {
             Model::Unigram(_) => true,
             // Tokens of bytes may end inside characters.
-            Model::Bpe(_) => engine.description.model.as_bpe().is_some_and(|bpe| {
+            Model::Bpe(_) => stages.description.model.as_bpe().is_some_and(|bpe| {
                 bpe.continuing_prefix.is_none() && bpe.alphabet == Alphabet::Chars { end_of_word: None }
             }),
             _ => false,
         };
-        (has_prefixes && pairs.is_run(text, &engine.stages)).then(|| 2 * pairs.longest() + 2)
+        (has_prefixes && pairs.is_run(text, stages)).then(|| 2 * pairs.longest() + 2)
+    }
+
+    /// The most bytes that a number of ids can stand for, where each stands for bytes of the text.
+    pub(crate) fn most_bytes(&self, ids: usize) -> Option<usize> {
+        let Kind::Stages(stages, _) = self.kind else { return None };
+        let is_known = stages.description.is_byte_level()
+            && stages.normalizers.is_empty()
+            && stages.description.model.as_bpe().is_some();
+        let longest = self.pairs.filter(|_| is_known)?.longest_bytes();
+        ids.checked_mul(longest)
     }
 
     /// Do both sides of a cut have ids as texts of their own? If not, what is behind it has those that it has
@@ -125,12 +111,12 @@ impl Cuts<'_> {
                     && self.pairs.is_none_or(|pairs| !pairs.join_in_literals(left, right));
                 is_cut.then_some(cut)
             }
-            Kind::Stages(engine, text_cuts) => {
+            Kind::Stages(stages, text_cuts) => {
                 let pairs = self.pairs.filter(|pairs| !pairs.ends_literal(left))?;
                 text_cuts.at(text, at).or_else(|| {
                     let next = text[cut.seen..].chars().next();
                     let seen = cut.seen + next.map_or(0, char::len_utf8);
-                    pairs.cut((left, right), next, &engine.stages).then_some(Cut { seen, ..cut })
+                    pairs.cut((left, right), next, *stages).then_some(Cut { seen, ..cut })
                 })
             }
         }

@@ -3,9 +3,8 @@ use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
 
+use super::place::CutStages;
 use super::text_cuts;
-use crate::description::Description;
-use crate::engine::Stages;
 use crate::pattern::Plan;
 
 /// What is known of pairs of characters before a text is seen.
@@ -25,13 +24,16 @@ pub(in crate::engine) struct Pairs {
     never_joined: fn(char) -> bool,
     /// The characters of the longest token, or of the longest literal.
     longest: usize,
+    /// The bytes of the longest token, or of the longest literal.
+    longest_bytes: usize,
 }
 
 impl Pairs {
-    pub(super) fn new(description: &Description, stages: &Stages) -> Self {
+    pub(in crate::engine) fn new(stages: CutStages<'_>) -> Self {
+        let description = stages.description;
         let added = &description.added_tokens;
         let (mut in_literals, mut literal_ends) = (HashSet::default(), HashSet::default());
-        for literal in literals(description, stages) {
+        for literal in literals(stages) {
             let characters: Vec<char> = literal.chars().map(lower).collect();
             in_literals.extend(characters.windows(2).map(|pair| [pair[0], pair[1]]));
             literal_ends.extend(characters.last());
@@ -46,6 +48,7 @@ impl Pairs {
             ascii,
             never_joined: text_cuts::never_joined(&description.normalizer),
             longest: longest(stages),
+            longest_bytes: longest_bytes(stages),
         }
     }
 
@@ -54,14 +57,19 @@ impl Pairs {
         self.longest
     }
 
+    /// The bytes of the longest token, or of the longest literal of an added token.
+    pub(super) fn longest_bytes(&self) -> usize {
+        self.longest_bytes
+    }
+
     /// Is a text one pretoken, character by character as it is normalized, whatever follows it? No stage cuts it, and
     /// none changes a character because of another one.
-    pub(super) fn is_run(&self, text: &str, stages: &Stages) -> bool {
+    pub(super) fn is_run(&self, text: &str, stages: CutStages<'_>) -> bool {
         let image = |c: char| {
             let kept = self.kept(c, stages);
             kept.or_else(|| Some(c).filter(|&c| (self.never_joined)(c)))
         };
-        if stages.splitter.as_ref().is_some_and(|splitter| splitter.plan() != Plan::Whole) {
+        if stages.splitter.is_some_and(|splitter| splitter.plan() != Plan::Whole) {
             return false;
         }
         if self.takes_white_space && text.contains(char::is_whitespace) {
@@ -78,7 +86,7 @@ impl Pairs {
     }
 
     /// The one character that the normalizers make of a character, if nothing beside it matters.
-    fn kept(&self, c: char, stages: &Stages) -> Option<char> {
+    fn kept(&self, c: char, stages: CutStages<'_>) -> Option<char> {
         match self.ascii.get(c as usize) {
             Some(&image) => image,
             None => stages.normalizers.kept(c),
@@ -86,7 +94,7 @@ impl Pairs {
     }
 
     /// Are there any?
-    pub(super) fn has_any(&self) -> bool {
+    pub(in crate::engine) fn has_any(&self) -> bool {
         self.has_cuts
     }
 
@@ -103,7 +111,7 @@ impl Pairs {
 
     /// Is every text cut between these two characters, whatever is before them, if this one follows? It must be known
     /// what follows, where normalizers may join it with the one before.
-    pub(super) fn cut(&self, (left, right): (char, char), next: Option<char>, stages: &Stages) -> bool {
+    pub(super) fn cut(&self, (left, right): (char, char), next: Option<char>, stages: CutStages<'_>) -> bool {
         if !self.has_cuts
             || (self.takes_white_space && (left.is_whitespace() || right.is_whitespace()))
             || self.join_in_literals(left, right)
@@ -112,7 +120,7 @@ impl Pairs {
         }
         let kept = |c: char| self.kept(c, stages);
         let (Some(left), Some(right)) = (kept(left), kept(right)) else { return false };
-        let is_cut = match &stages.splitter {
+        let is_cut = match stages.splitter {
             Some(splitter) => splitter.cuts_between(left, right),
             None => stages.pre_tokenizers.cuts_between(left, right),
         };
@@ -122,15 +130,15 @@ impl Pairs {
 }
 
 /// The literals of all added tokens, as they are and as they are normalized.
-pub(super) fn literals(description: &Description, stages: &Stages) -> Vec<String> {
-    let contents = description.added_tokens.iter().map(|token| token.content.clone());
+fn literals(stages: CutStages<'_>) -> Vec<String> {
+    let contents = stages.description.added_tokens.iter().map(|token| token.content.clone());
     let normalized =
         contents.clone().map(|content| stages.normalizers.apply_to(&content).unwrap_or_default());
     contents.chain(normalized).collect()
 }
 
 /// The characters of the longest token or literal; bytes, where a token is no text.
-fn longest(stages: &Stages) -> usize {
+fn longest(stages: CutStages<'_>) -> usize {
     let tokens = stages.vocabulary.tokens();
     let tokens =
         tokens.iter().map(|(_, token)| std::str::from_utf8(token).map_or(token.len(), |t| t.chars().count()));
@@ -138,11 +146,17 @@ fn longest(stages: &Stages) -> usize {
     tokens.chain(literals).max().unwrap_or_default()
 }
 
+fn longest_bytes(stages: CutStages<'_>) -> usize {
+    let tokens = stages.vocabulary.tokens().iter().map(|(_, token)| token.len()).max();
+    let literals = stages.vocabulary.added().iter().map(|token| token.content.len()).max();
+    tokens.max(literals).unwrap_or_default()
+}
+
 /// Is there a place between ASCII characters that the pre-tokenizers cut?
-fn cuts_anything(stages: &Stages) -> bool {
+fn cuts_anything(stages: CutStages<'_>) -> bool {
     let characters = ['a', '1', '.', ' '];
     let pairs = characters.iter().flat_map(|&left| characters.map(|right| (left, right)));
-    pairs.into_iter().any(|(left, right)| match &stages.splitter {
+    pairs.into_iter().any(|(left, right)| match stages.splitter {
         Some(splitter) => splitter.cuts_between(left, right),
         None => stages.pre_tokenizers.cuts_between(left, right),
     })

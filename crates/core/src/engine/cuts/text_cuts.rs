@@ -14,12 +14,11 @@ use crate::charsmap::Charsmap;
 use crate::description::{
     AddedToken, Alphabet, Behavior, Description, ModelDescription, Normalizer, Pattern, PreTokenizer, Split,
 };
-use crate::engine::Stages;
 use crate::model::Model;
 use crate::pattern::Splitter;
 use crate::vocabulary::Vocabulary;
 
-use super::Cut;
+use super::place::{Cut, CutStages};
 
 /// What the space between two words is written as, before and after some steps.
 const SPACE: char = ' ';
@@ -76,8 +75,8 @@ enum Ideographs {
 }
 
 impl TextCuts {
-    pub(super) fn new(description: &Description, stages: &Stages) -> Self {
-        let Stages { model, vocabulary, .. } = stages;
+    pub(in crate::engine) fn new(stages: CutStages<'_>) -> Self {
+        let CutStages { description, model, vocabulary, .. } = stages;
         let nothing = Self {
             mark: None,
             edges: 0,
@@ -123,7 +122,7 @@ impl TextCuts {
     }
 
     /// Are there any?
-    pub(super) fn has_any(&self) -> bool {
+    pub(in crate::engine) fn has_any(&self) -> bool {
         self.mark.is_some() || !matches!(self.ideographs, Ideographs::Nowhere)
     }
 
