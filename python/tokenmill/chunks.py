@@ -159,6 +159,11 @@ class Chunks(Sequence[Chunk]):
         return f"Chunks({len(self)} chunks, {len(self._rows.ids)} ids)"
 
 
+def chunk_of(text: str, ids: list[int], start: int, end: int, byte_start: int, byte_end: int) -> Chunk:
+    """The chunk of a text between two characters."""
+    return Chunk(text[start:end], ids, start, end, byte_start, byte_end)
+
+
 def chunks_of_file(
     path: str | os.PathLike[str], stream: Any, *, ready_ids: ReadyIds | None, block_size: int
 ) -> Iterator[Chunk]:

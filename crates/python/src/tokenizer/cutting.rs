@@ -74,7 +74,9 @@ impl Tokenizer {
         let side = named(&[(Side::Right, "right"), (Side::Left, "left")], side, "side").map_err(raised)?;
         let border = named(&Border::ALL, at, "at").map_err(raised)?;
         let options = Options::new(special, surrogates, &NOT_GIVEN)?;
-        let string = text.cast::<PyString>().map_err(|_| wrong_type("text", "str", text))?;
+        if text.cast::<PyString>().is_err() {
+            return Err(wrong_type("text", "str", text));
+        }
         let read = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
         let source = text_of(&read)?;
         let (chunk, characters) = run(py, source.len(), |watch| {
@@ -84,11 +86,10 @@ impl Tokenizer {
             let characters = read.offsets(&[chunk.span], watch)?;
             Ok((chunk, characters[0]))
         })?;
-        let part = string.call_method1("__getitem__", (slice(py, characters),))?;
         let ids = self.ready_ids.get().list(py, &chunk.ids)?;
         let (start, end) = characters;
-        let made = (part, ids, start, end, chunk.span.start, chunk.span.end);
-        late::CHUNKS.get(py)?.getattr("Chunk")?.call1(made)
+        let made = (text, ids, start, end, chunk.span.start, chunk.span.end);
+        late::CHUNKS.get(py)?.getattr("chunk_of")?.call1(made)
     }
 
     /// A text in chunks of at most `n` ids each: `Chunks`.
@@ -223,8 +224,4 @@ impl Tokenizer {
         kwargs.set_item("block_size", block_size)?;
         late::CHUNKS.get(py)?.getattr("chunks_of_file")?.call((path, stream), Some(&kwargs))
     }
-}
-
-fn slice(py: Python<'_>, (start, end): (usize, usize)) -> Bound<'_, PyAny> {
-    pyo3::types::PySlice::new(py, start.cast_signed(), end.cast_signed(), 1).into_any()
 }
