@@ -168,3 +168,14 @@ def test_tokens_of_bytes_end_inside_characters(tmp_path: Path) -> None:
     for n in (32, 61):
         lengths = [end for end in range(len(text) + 1) if tok.count(text[:end]) <= n]
         assert tok.truncate(text, n).end == max(lengths)
+
+
+def test_scores_are_summed_from_the_start_of_a_pretoken(data: Path) -> None:
+    """Rounding decides between equal scores, so that the second word depends on the first."""
+    for name in ("test_ja_model", "test_model"):
+        tok = tokenmill.load(data / "vocab" / "sentencepiece-test" / f"{name}.model")
+        for text in ("le o000000000", "one a" + "ab" * 9, "a bbbbbbbbb ccccccccc"):
+            appender = tok.appender()
+            for character in text:
+                appender.push(character)
+            assert appender.ids() == tok.encode(text)
