@@ -109,6 +109,18 @@ def test_laws(tok: Any, at: str, corpus: Callable[[str], str]) -> None:
     check_texts(tok, at, corpus, 2, 250)
 
 
+def test_laws_where_special_tokens_are_parsed(tok: Any) -> None:
+    rng = random.Random(tok.vocab_size)
+    literals = [*list(tok.special_tokens)[:4], "<|x|>", "<", "|>"]
+    parsed: list[Any] = ["parse", frozenset(literals[:1] if tok.special_tokens else [])]
+    for at in BORDERS:
+        text = "".join(rng.choice([adversarial(rng, 20), rng.choice(literals)]) for _ in range(10))
+        for special in parsed:
+            for n, overlap in ((7, 0), (20, 6)):
+                borders = borders_of(text)
+                chunk_laws.check(tok, text, n, overlap=overlap, at=at, borders=borders, special=special)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("at", BORDERS)
 def test_laws_on_many_texts(tok: Any, at: str, corpus: Callable[[str], str]) -> None:

@@ -153,21 +153,45 @@ def test_spaces_that_bert_puts_around_ideographs(tmp_path: Path) -> None:
     check(tok, ["漢字漢bc", "b", "漢", "字", "漢b"])
 
 
+def letters_in_lower_case(count: int) -> list[str]:
+    """Letters of two bytes of which no two end with the same one, and each is a lower-case letter."""
+    found = []
+    for number in range(count):
+        candidates = (bytes([lead, 0x80 + number]).decode() for lead in (0xD1, 0xCA, 0xC9, 0xCB, 0xC4))
+        found.append(next(letter for letter in candidates if letter.isalpha() and letter == letter.lower()))
+    return found
+
+
 def test_tokens_of_bytes_end_inside_characters(tmp_path: Path) -> None:
-    """Counts by characters alone would end the search too early."""
-    letters = [chr(0x430 + number % 32) for number in range(60)]
-    text = "".join(letters) + "A" + "z" * 400
+    """Sixty prefixes in a row, each a letter longer, have more and more ids; the next has half as many."""
+    letters = letters_in_lower_case(60)
+    content = "".join(letters).encode() + b"a"
+    # Neighbours merge from the right end of the text on, and so in one of two ways; only in one of them four
+    # bytes are a token, which begins and ends inside characters.
+    pairs = [(content[at : at + 1], content[at + 1 : at + 2]) for at in range(len(content) - 1)]
+    merges = list(dict.fromkeys(reversed(pairs)))
+    inside = [content[at : at + 2] for at in range(1, len(content) - 1, 2)]
+    merges += dict.fromkeys(zip(inside[::2], inside[1::2], strict=False))
+    alphabet = tokenmill.Tokenizer.from_tokens([bytes([value]) for value in range(256)]).vocab
+    written = {number: letter for letter, number in alphabet.items()}
+
+    def in_alphabet(token: bytes) -> str:
+        return "".join(written[value] for value in token)
+
+    pairs_written = [(in_alphabet(left), in_alphabet(right)) for left, right in merges]
+    tokens = [*written.values(), *(left + right for left, right in pairs_written)]
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    tok = tokenmill.Tokenizer.from_tokens([bytes([value]) for value in range(256)], split="none")
-    path = tmp_path / "saved"
-    tok.save(path)
-    settings = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))
-    settings["normalizer"], settings["pre_tokenizer"] = {"type": "Lowercase"}, byte_level
-    (tmp_path / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
-    tok = tokenmill.load(tmp_path / "tokenizer.json")
-    for n in (32, 61):
-        lengths = [end for end in range(len(text) + 1) if tok.count(text[:end]) <= n]
-        assert tok.truncate(text, n).end == max(lengths)
+    tok = made(
+        tmp_path,
+        characters(*tokens, merges=tuple(pairs_written)),
+        normalizer={"type": "Lowercase"},
+        pre_tokenizer=byte_level,
+    )
+    text = "".join(letters) + "A" + "z" * 400
+    assert [tok.count(text[:length]) for length in (59, 60, 61)] == [59, 60, 31]
+    for n in (32, 35, 40):
+        lengths = [length for length in range(len(text) + 1) if tok.count(text[:length]) <= n]
+        assert tok.truncate(text, n).end == max(lengths) > 60
 
 
 def test_scores_are_summed_from_the_start_of_a_pretoken(data: Path) -> None:

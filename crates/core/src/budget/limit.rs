@@ -42,13 +42,9 @@ impl Engine {
         limit: usize,
         watch: &dyn Watch,
     ) -> Result<Option<usize>> {
-        let with_special = |count: usize| self.count_with_special_tokens(count, adds_special);
-        // A template may hold the text more than once.
-        let (added, times) = (with_special(0), with_special(1) - with_special(0));
-        let Some(left) = limit.checked_sub(added) else { return Ok(None) };
-        let most = left.checked_div(times).unwrap_or(usize::MAX);
+        let Some(most) = self.most_without_special_tokens(limit, adds_special) else { return Ok(None) };
         let count = self.count_at_most(text, special, most, watch)?;
-        Ok(count.map(with_special))
+        Ok(count.map(|count| self.count_with_special_tokens(count, adds_special)))
     }
 
     /// The counts of [`Self::count_till_limit`] for many texts; [`OVER_LIMIT`] for more than `limit`, 0 for a

@@ -81,6 +81,15 @@ impl Engine {
         slots.iter().map(one).sum()
     }
 
+    /// The most ids that a text may have so that it has at most `limit` with special tokens around it, as
+    /// [`Self::count_with_special_tokens`] counts them. `None` if these alone are more.
+    pub fn most_without_special_tokens(&self, limit: usize, adds_special: bool) -> Option<usize> {
+        let with_special = |count: usize| self.count_with_special_tokens(count, adds_special);
+        // A template may hold the text more than once.
+        let (added, times) = (with_special(0), with_special(1) - with_special(0));
+        Some(limit.checked_sub(added)?.checked_div(times).unwrap_or(usize::MAX))
+    }
+
     /// Does a limit cut sequences of these lengths? A limit that leaves no place for the special tokens cuts
     /// nothing here, as in the tokenizers library.
     pub fn is_cut(&self, lengths: &[usize], adds_special: bool, truncation: &Truncation) -> bool {

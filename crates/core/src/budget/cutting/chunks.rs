@@ -76,7 +76,7 @@ impl Engine {
     ) -> Result<Chunk> {
         let recognizer = self.recognizer(special)?;
         recognizer.check(text.as_bytes(), watch)?;
-        let most = self.most_without_special(limit, adds_special)?;
+        let most = self.most_of_text(limit, adds_special)?;
         let mut search = Search::new(self, &recognizer, (text, special), watch);
         let mut borders = Borders::new(border, text, 0);
         let span = match side {
@@ -152,20 +152,17 @@ impl Engine {
     }
 
     /// The most ids that a text may have without special tokens around it.
-    fn most_without_special(&self, limit: usize, adds_special: bool) -> Result<usize> {
-        let with_special = |count: usize| self.count_with_special_tokens(count, adds_special);
-        // A template may hold the text more than once.
-        let (added, times) = (with_special(0), with_special(1) - with_special(0));
-        let Some(left) = limit.checked_sub(added) else {
+    fn most_of_text(&self, limit: usize, adds_special: bool) -> Result<usize> {
+        self.most_without_special_tokens(limit, adds_special).ok_or_else(|| {
+            let added = self.count_with_special_tokens(0, adds_special);
             let reason = format!("the special tokens alone are {added}, over the limit of {limit}");
-            return Err(Error::budget(Some(added), Some(limit), reason));
-        };
-        Ok(left.checked_div(times).unwrap_or(usize::MAX))
+            Error::budget(Some(added), Some(limit), reason)
+        })
     }
 
     /// The most ids of a chunk without special tokens.
     pub(super) fn most_of_chunk(&self, options: &ChunkOptions) -> Result<usize> {
-        let most = self.most_without_special(options.limit, options.adds_special)?;
+        let most = self.most_of_text(options.limit, options.adds_special)?;
         if most == 0 {
             let reason = format!("a limit of {} leaves no ids for the text", options.limit);
             return Err(Error::budget(None, Some(options.limit), reason));

@@ -32,20 +32,21 @@ pub(super) struct Search<'a> {
     text: &'a str,
     encoder: PartEncoder<'a>,
     cuts: Cuts<'a>,
-    /// Bytes that 256 ids have, as far as is known.
+    /// How many bytes 256 ids took in the last part that was found: says where to look first.
     rate: usize,
     memo: PairMemo,
-    /// Places without cuts.
+    /// A range of the text in which there are no cuts, so that it is not searched again.
     without_cuts: Range<usize>,
     /// The ids of the last part that was found.
     pub(super) ids: Vec<TokenId>,
-    /// What was read from the start of a part on, up to the last cut that fits.
+    /// The ids from the start of the part up to the last cut before which there are not too many.
     read: Vec<TokenId>,
-    /// Where a longer part may end; `None` if all of the text fits.
+    /// The last place where the part can end and fit; `None` if all of the text fits.
     last: Option<usize>,
-    /// A cut, and the number of ids up to there, or from there on.
+    /// The start of the part and the cuts behind it, each with the number of ids before it. For a suffix: the cuts
+    /// before its end, each with the number of ids behind it.
     passed: Vec<(Cut, usize)>,
-    /// Do ids stand for bytes of the text, one after the other, without gaps?
+    /// Is each id the bytes of its token in the text, so that the length of a token says where it begins?
     are_bytes: bool,
 }
 
@@ -56,11 +57,12 @@ impl<'a> Search<'a> {
         (text, special): (&'a str, &Special),
         watch: &'a dyn Watch,
     ) -> Self {
+        let cuts = engine.cuts(special);
         Self {
             text,
             encoder: PartEncoder { engine, recognizer, watch },
-            cuts: engine.cuts(special),
-            are_bytes: engine.cuts(special).parts_are_texts() && engine.has_byte_tokens(),
+            cuts,
+            are_bytes: cuts.parts_are_texts() && engine.has_byte_tokens(),
             rate: 4 << 8,
             memo: PairMemo::default(),
             without_cuts: 0..0,
@@ -122,14 +124,8 @@ impl<'a> Search<'a> {
                 return Ok(Prefix { end: Some(from + length), last });
             }
             at = from;
-        } else if long.is_some()
-            && let Some(end) = self.end_of_run(limit, last)?
-        {
-            (last, at) = (end, end);
-        } else if long.is_some()
-            && let Some(most) = self.cuts.most_bytes(limit - self.ids.len())
-        {
-            last = last.min(from.saturating_add(most));
+        } else if long.is_some() {
+            last = self.end_of_long(limit, from, last)?;
             at = last;
         }
         let mut number = self.passed.len();
@@ -189,8 +185,17 @@ impl<'a> Search<'a> {
         self.encoder.engine.vocabulary().decoded(id).map_or(0, <[u8]>::len)
     }
 
-    /// The last place where a part may end that has no more than `limit` ids, in a text without cuts behind the last
-    /// one that was passed. `None` if only counting all tells.
+    /// A place behind which no part ends that has at most `limit` ids, where many bytes follow the last cut. `last`
+    /// if only counting all of them tells.
+    fn end_of_long(&mut self, limit: usize, from: usize, last: usize) -> Result<usize> {
+        if let Some(end) = self.end_of_run(limit, last)? {
+            return Ok(end);
+        }
+        let most = self.cuts.most_bytes(limit - self.ids.len());
+        Ok(most.map_or(last, |most| last.min(from.saturating_add(most))))
+    }
+
+    /// As [`Self::end_of_long`], for a run of characters that is one pretoken; `None` for other texts.
     ///
     /// In one pretoken, each prefix has at least as many ids as one that is shorter by no more than the longest token.
     /// So the search ends behind so many prefixes in a row that have too many.
@@ -378,7 +383,7 @@ impl<'a> Search<'a> {
         self.encoder.watch.poll()
     }
 
-    /// Appends the ids of a part of the text, as a text of its own.
+    /// Appends to `ids` those of a part of the text, as a text of its own.
     pub(super) fn append(&mut self, part: Range<usize>) -> Result<()> {
         let from = Cut { at: part.start, before: part.start, seen: part.start };
         self.encoder.append(Text::Str(self.text), from, part.end, &mut self.ids)
