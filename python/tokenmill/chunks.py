@@ -23,7 +23,7 @@ __all__ = ["Chunk", "Chunks"]
 @final
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a text, and the ids that it has as a text of its own."""
+    """A part of a text, and the ids that it has when it is encoded by itself."""
 
     text: str
     """The part."""

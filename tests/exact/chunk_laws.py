@@ -30,7 +30,7 @@ def check(
     reach: int | None = None,
     **arguments: Any,
 ) -> list[tuple[int, int]]:
-    """Holds the chunks of a text to the laws, with ``oversize="split"``; gives where they begin and end.
+    """Check the chunks of a text against the laws, with ``oversize="split"``. Returns where they begin and end.
 
     With ``reach`` only parts of so many characters are tried as longer ones.
     """

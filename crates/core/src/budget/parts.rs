@@ -34,7 +34,7 @@ impl PartEncoder<'_> {
         Ok(())
     }
 
-    /// The number of ids of a part of a text, as a text of its own.
+    /// The number of ids of a part of a text, encoded by itself.
     pub(super) fn count(self, text: &str, part: Range<usize>) -> Result<usize> {
         let mut counter = Counter::default();
         self.encode(Text::Str(text), part, &mut counter)?;

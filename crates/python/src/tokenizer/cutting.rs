@@ -43,9 +43,9 @@ fn chunk_options(
 
 #[pymethods]
 impl Tokenizer {
-    /// The longest prefix of a text that ends at a border and has at most `n` ids as a text of its own: a `Chunk`.
+    /// The longest prefix of a text that ends at a border and has at most `n` ids when encoded by itself, as a `Chunk`.
     ///
-    /// With `side="left"` the longest suffix that begins at a border. It may be empty. `at` is a border:
+    /// With `side="left"` it is the longest suffix that begins at a border. It may be empty. `at` is a border:
     /// `"character"`, `"grapheme"`, `"word"`, `"sentence"` (these three by UAX 29) or `"line"` (behind `\n`, `\r\n`
     /// and `\r`). With `add_special_tokens` the tokens around the text count.
     ///

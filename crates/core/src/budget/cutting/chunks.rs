@@ -45,7 +45,7 @@ pub struct ChunkOptions {
 pub struct Chunk {
     /// Its bytes in the text.
     pub span: Span,
-    /// The ids that it has as a text of its own.
+    /// The ids that it has when it is encoded by itself.
     pub ids: Vec<TokenId>,
 }
 
@@ -62,7 +62,7 @@ pub struct Chunks {
 
 impl Engine {
     /// The longest prefix of a text, or with [`Side::Left`] its longest suffix, that ends or begins at a border and
-    /// has at most `limit` ids as a text of its own. It may be empty.
+    /// has at most `limit` ids when encoded by itself. It may be empty.
     ///
     /// # Errors
     /// As [`Engine::encode`], for what was read; a budget error if the special tokens alone are over the limit.

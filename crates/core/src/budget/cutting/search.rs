@@ -383,7 +383,7 @@ impl<'a> Search<'a> {
         self.encoder.watch.poll()
     }
 
-    /// Appends to `ids` those of a part of the text, as a text of its own.
+    /// Appends to `ids` those of a part of the text, encoded by itself.
     pub(super) fn append(&mut self, part: Range<usize>) -> Result<()> {
         let from = Cut { at: part.start, before: part.start, seen: part.start };
         self.encoder.append(Text::Str(self.text), from, part.end, &mut self.ids)

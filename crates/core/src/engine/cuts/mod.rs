@@ -49,27 +49,28 @@ impl<'a> Cuts<'a> {
 }
 
 impl Cuts<'_> {
-    /// The first one in a range of places of a text.
+    /// The first cut of a text in a range of its bytes.
     pub(crate) fn next(&self, text: &str, range: Range<usize>) -> Option<Cut> {
         let start = (range.start.max(1)..range.end.min(text.len())).find(|&at| text.is_char_boundary(at))?;
         let places = text[start..].char_indices().map(|(at, _)| start + at);
         places.take_while(|&at| at < range.end).find_map(|at| self.at(text, at))
     }
 
-    /// The last one in a range of places of a text.
+    /// The last cut of a text in a range of its bytes.
     pub(crate) fn last(&self, text: &str, range: Range<usize>) -> Option<Cut> {
         let last = (range.start..range.end.min(text.len())).rev().find(|&at| text.is_char_boundary(at))?;
         let places = std::iter::once(last).chain(text[..last].char_indices().rev().map(|(at, _)| at));
         places.take_while(|&at| at >= range.start.max(1)).find_map(|at| self.at(text, at))
     }
 
-    /// The last one near the end of a text.
+    /// The last cut of a text, if it is near the end.
     pub(crate) fn last_near_end(&self, text: &str) -> Option<Cut> {
         self.last(text, text.len().saturating_sub(REACH)..text.len())
     }
 
-    /// Is a text one pretoken, character by character as it is normalized, whatever follows it? Then so many prefixes
-    /// in a row, each a character longer, tell: if all have more than a number of ids, longer ones have, too.
+    /// For a text that is one pretoken whatever follows it, with each character normalized on its own: a number of
+    /// prefixes. If so many in a row, each a character longer than the one before, have more than some number of ids,
+    /// then every longer one has, too. `None` for other texts.
     pub(crate) fn run_length(&self, text: &str) -> Option<usize> {
         let Kind::Stages(stages, _) = self.kind else { return None };
         let pairs = self.pairs?;
@@ -94,13 +95,13 @@ impl Cuts<'_> {
         ids.checked_mul(longest)
     }
 
-    /// Do both sides of a cut have ids as texts of their own? If not, what is behind it has those that it has
-    /// together with the character before it.
+    /// Has each side of a cut the ids that it has when it is encoded by itself? If not, the right side has those that
+    /// it has when it is encoded together with the character before it.
     pub(crate) fn parts_are_texts(&self) -> bool {
         matches!(self.kind, Kind::Split(_))
     }
 
-    /// The one at a place inside a text.
+    /// The cut at a place inside a text, if it is one.
     #[inline]
     fn at(&self, text: &str, at: usize) -> Option<Cut> {
         let (left, right) = (text[..at].chars().next_back()?, text[at..].chars().next()?);

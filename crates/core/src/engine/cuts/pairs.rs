@@ -93,7 +93,7 @@ impl Pairs {
         }
     }
 
-    /// Are there any?
+    /// Are there cuts of this kind?
     pub(in crate::engine) fn has_any(&self) -> bool {
         self.has_cuts
     }

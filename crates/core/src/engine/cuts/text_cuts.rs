@@ -121,12 +121,12 @@ impl TextCuts {
         }
     }
 
-    /// Are there any?
+    /// Are there cuts of this kind?
     pub(in crate::engine) fn has_any(&self) -> bool {
         self.mark.is_some() || !matches!(self.ideographs, Ideographs::Nowhere)
     }
 
-    /// The one at a place of a text.
+    /// The cut at a place of a text, if it is one.
     pub(super) fn at(&self, text: &str, at: usize) -> Option<Cut> {
         let left = text[..at].chars().next_back()?;
         let mut behind = text[at..].chars();
