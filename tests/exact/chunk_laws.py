@@ -30,7 +30,7 @@ def check(
     reach: int | None = None,
     **arguments: Any,
 ) -> list[tuple[int, int]]:
-    """Check the chunks of a text against the laws, with ``oversize="split"``. Returns where they begin and end.
+    """Check the chunks of a text against the laws, with ``oversize="split"``. Returns their borders.
 
     With ``reach`` only parts of so many characters are tried as longer ones.
     """
