@@ -94,7 +94,7 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<OsString>> {
             break;
         }
     }
-    paths.sort();
+    paths.sort_unstable();
     Ok(paths)
 }
 

@@ -458,5 +458,5 @@ fn add_known(
         }
         description.added_tokens.push(AddedToken::special(id, content));
     }
-    description.added_tokens.sort_by_key(|token| token.id);
+    AddedToken::sort_by_id(&mut description.added_tokens);
 }

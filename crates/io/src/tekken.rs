@@ -252,7 +252,7 @@ fn special(named: Vec<SpecialEntry>, count: TokenId, report: &mut Report) -> Res
         }
         tokens.push(AddedToken::special(id, name));
     }
-    tokens.sort_by_key(|token| token.id);
+    AddedToken::sort_by_id(&mut tokens);
     Ok(tokens)
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn describe(
         };
         tokens.push((id, bytes));
     }
-    added_tokens.sort_by_key(|token| token.id);
+    AddedToken::sort_by_id(&mut added_tokens);
     let model =
         BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::Listed(merges));
     Ok(Description { added_tokens, ..Description::of_bpe(split, model) })

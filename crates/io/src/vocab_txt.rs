@@ -100,7 +100,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     }
     let mut added_tokens: Vec<AddedToken> =
         SPECIAL.iter().filter_map(|&name| Some(AddedToken::special(find(name)?, name))).collect();
-    added_tokens.sort_by_key(|token| token.id);
+    AddedToken::sort_by_id(&mut added_tokens);
     let model = WordPieceDescription {
         tokens: tokens.into(),
         unk: find(UNK),

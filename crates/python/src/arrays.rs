@@ -24,44 +24,85 @@ pub(crate) trait WriteRow: Sync {
     fn write<T: Number>(&self, row: usize, cells: &mut [T]);
 }
 
+/// As [`WriteRow`], for cells of any type: what is around it need not be compiled for each writer.
+trait WriteCells: Sync {
+    fn write_cells(&self, row: usize, cells: Cells<'_>);
+}
+
+/// A type that cells have.
+trait Cell: Number + Element {
+    fn cells(cells: &mut [Self]) -> Cells<'_>;
+}
+
+macro_rules! cells {
+    ($($of:ident $kind:ident),*) => {
+        /// Cells one behind the other.
+        enum Cells<'a> {
+            $($kind(&'a mut [$of]),)*
+        }
+
+        $(impl Cell for $of {
+            fn cells(cells: &mut [Self]) -> Cells<'_> {
+                Cells::$kind(cells)
+            }
+        })*
+
+        impl<W: WriteRow> WriteCells for W {
+            fn write_cells(&self, row: usize, cells: Cells<'_>) {
+                match cells {
+                    $(Cells::$kind(cells) => self.write(row, cells),)*
+                }
+            }
+        }
+    };
+}
+
+cells!(u16 U16, u32 U32, i32 I32, i64 I64, u64 U64);
+
+/// Rows of an array, of any type.
+trait Rows: Send {
+    fn write(&mut self, first: usize, writer: &dyn WriteCells, ticker: &mut Ticker<'_>) -> Result<()>;
+}
+
+impl<T: Cell> Rows for ArrayViewMut2<'_, T> {
+    fn write(&mut self, first: usize, writer: &dyn WriteCells, ticker: &mut Ticker<'_>) -> Result<()> {
+        for (row, mut cells) in (first..).zip(self.axis_iter_mut(Axis(0))) {
+            ticker.spend(cells.len() + 16)?;
+            let cells = cells.as_slice_mut();
+            writer.write_cells(row, T::cells(cells.ok_or_else(|| Error::internal("a row with gaps"))?));
+        }
+        Ok(())
+    }
+}
+
 /// Some rows of an array, which one thread writes.
-struct Share<'a, T> {
+struct Share<'a> {
     first: usize,
-    rows: ArrayViewMut2<'a, T>,
+    rows: Box<dyn Rows + 'a>,
     is_done: bool,
 }
 
-impl<T: Number> Share<'_, T> {
-    fn write(&mut self, writer: &impl WriteRow, watch: &dyn Watch) -> Result<()> {
+impl Share<'_> {
+    fn write(&mut self, writer: &dyn WriteCells, watch: &dyn Watch) -> Result<()> {
         if std::mem::replace(&mut self.is_done, true) {
             return Ok(());
         }
-        let mut ticker = Ticker::new(watch);
-        for (row, mut cells) in self.rows.axis_iter_mut(Axis(0)).enumerate() {
-            ticker.spend(cells.len() + 16)?;
-            let cells = cells.as_slice_mut();
-            writer.write(self.first + row, cells.ok_or_else(|| Error::internal("a row with gaps"))?);
-        }
-        Ok(())
+        self.rows.write(self.first, writer, &mut Ticker::new(watch))
     }
 }
 
 /// Writes every row of `out`, an array of two dimensions whose rows have no gaps.
 pub(crate) fn write_rows(out: &Bound<'_, PyAny>, threads: usize, writer: &impl WriteRow) -> PyResult<()> {
     match output::check_out(out, None, None)? {
-        Dtype::U16 => write_rows_as::<u16>(out, threads, writer),
-        Dtype::U32 => write_rows_as::<u32>(out, threads, writer),
-        Dtype::I32 => write_rows_as::<i32>(out, threads, writer),
-        Dtype::I64 => write_rows_as::<i64>(out, threads, writer),
-        Dtype::U64 => write_rows_as::<u64>(out, threads, writer),
+        Dtype::U16 => write_cells::<u16>(out, threads, writer),
+        Dtype::U32 => write_cells::<u32>(out, threads, writer),
+        Dtype::I32 => write_cells::<i32>(out, threads, writer),
+        Dtype::I64 => write_cells::<i64>(out, threads, writer),
+        Dtype::U64 => write_cells::<u64>(out, threads, writer),
     }
 }
 
-fn write_rows_as<T: Number + Element>(
-    out: &Bound<'_, PyAny>,
-    threads: usize,
-    writer: &impl WriteRow,
-) -> PyResult<()> {
+fn write_cells<T: Cell>(out: &Bound<'_, PyAny>, threads: usize, writer: &dyn WriteCells) -> PyResult<()> {
     let array = out.cast::<PyArray2<T>>();
     let array = array.map_err(|_| PyTypeError::new_err("out takes a numpy array of two dimensions"))?;
     let mut array = array
@@ -77,10 +118,18 @@ fn write_rows_as<T: Number + Element>(
     if all.ncols() > 1 && all.strides()[1] != 1 {
         return Err(PyValueError::new_err("the cells of a row of out lie apart; give an array in C order"));
     }
-    run(out.py(), bytes, |watch| {
-        let share = |(i, of_thread)| Share { first: i * rows, rows: of_thread, is_done: false };
-        let mut shares: Vec<Share<'_, T>> =
-            all.axis_chunks_iter_mut(Axis(0), rows).enumerate().map(share).collect();
+    let share = |(i, of_thread)| Share { first: i * rows, rows: Box::new(of_thread), is_done: false };
+    let shares = all.axis_chunks_iter_mut(Axis(0), rows).enumerate().map(share).collect();
+    write_shares(out.py(), bytes, shares, writer)
+}
+
+fn write_shares(
+    py: Python<'_>,
+    bytes: usize,
+    mut shares: Vec<Share<'_>>,
+    writer: &dyn WriteCells,
+) -> PyResult<()> {
+    run(py, bytes, |watch| {
         threads::run_with(shares.len(), &mut shares, watch, |_, share, watch| share.write(writer, watch))?;
         // A thread that started late may have found no unit left, so that its share is not written yet.
         shares.iter_mut().try_for_each(|share| share.write(writer, watch))

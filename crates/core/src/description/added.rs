@@ -26,4 +26,9 @@ impl AddedToken {
     pub fn special(id: TokenId, content: impl Into<String>) -> Self {
         Self { id, content: content.into(), is_special: true, ..Self::default() }
     }
+
+    /// Sorts tokens by their ids; those that share one keep their order.
+    pub fn sort_by_id(tokens: &mut [Self]) {
+        tokens.sort_by_key(|token| token.id);
+    }
 }

@@ -174,7 +174,7 @@ impl Template {
         };
         if adds && !self.special_tokens.iter().any(|token| token.name == name) {
             self.special_tokens.push(TemplateToken { name: name.clone(), ids: vec![id], tokens: vec![name] });
-            self.special_tokens.sort_by(|a, b| a.name.cmp(&b.name));
+            TemplateToken::sort_by_name(&mut self.special_tokens);
         } else if !adds && !is_used(&name) {
             self.special_tokens.retain(|token| token.name != name);
         }

@@ -88,7 +88,7 @@ impl ChatTemplates {
     /// The same templates in the order of their names. The order has no meaning.
     #[must_use]
     pub fn sorted(mut self) -> Self {
-        self.0.sort();
+        self.0.sort_unstable();
         self
     }
 

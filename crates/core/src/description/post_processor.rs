@@ -73,3 +73,10 @@ pub struct TemplateToken {
     /// The written form of each id.
     pub tokens: Vec<String>,
 }
+
+impl TemplateToken {
+    /// Sorts tokens by their names, the order in which a template keeps them.
+    pub fn sort_by_name(tokens: &mut [Self]) {
+        tokens.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+}

@@ -144,7 +144,7 @@ impl<'a, 's> Growing<'a, 's> {
         if !self.dropped.is_empty() {
             self.description.model.drop_tokens(|_, bytes| self.dropped.contains(bytes));
         }
-        self.description.added_tokens.sort_by_key(|token| token.id);
+        AddedToken::sort_by_id(&mut self.description.added_tokens);
         self.description
     }
 }

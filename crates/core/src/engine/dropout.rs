@@ -12,6 +12,7 @@ use crate::watch::Watch;
 use super::Engine;
 use super::input::{Special, Text};
 use super::sink::{PretokenSink, SinkResult, Spelling};
+use super::untrusted::UntrustedRanges;
 
 /// How merges are skipped.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,7 +56,7 @@ impl Engine {
         }
         let mut sink =
             Sampled { model, description: self.bpe()?, probability, random: Random::new(how.seed), ids };
-        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, UntrustedRanges::none(), watch, &mut sink)?;
         Ok(sink.ids)
     }
 }

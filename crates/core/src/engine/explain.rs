@@ -16,6 +16,7 @@ use super::Engine;
 use super::input::{Special, Text};
 use super::offsets::Spans;
 use super::sink::{PretokenSink, SinkResult, Spelling};
+use super::untrusted::UntrustedRanges;
 
 /// The explanation of a segment of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +115,9 @@ impl ExplainSink<'_> {
 }
 
 impl PretokenSink for ExplainSink<'_> {
-    const WANTS_ENDS: bool = true;
+    fn wants_ends(&self) -> bool {
+        true
+    }
 
     fn begin(&mut self, text: AlignedText<'_>) -> SinkResult {
         self.open = Some(Ordinary { span: text.span(), normalized: vec![], pretokens: vec![] });
@@ -202,7 +205,7 @@ impl Engine {
             current: String::new(),
             spelled: Spelled::Added,
         };
-        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, UntrustedRanges::none(), watch, &mut sink)?;
         Ok(sink.segments)
     }
 }

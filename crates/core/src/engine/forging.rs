@@ -15,7 +15,7 @@ use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::input::Text;
-use super::pipeline::{ById, ByPretoken};
+use super::pipeline::ById;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult};
 use super::untrusted::UntrustedRanges;
@@ -42,7 +42,9 @@ impl IdSink for NotedIds<'_> {
 struct CheckedIds(Vec<TokenId>);
 
 impl PretokenSink for CheckedIds {
-    const WANTS_ENDS: bool = true;
+    fn wants_ends(&self) -> bool {
+        true
+    }
 
     fn take(&mut self, _: &[u8], _: Origins<'_>, ids: &[TokenId], _: &[u32]) -> SinkResult {
         try_alloc::extend(&mut self.0, ids)
@@ -73,8 +75,7 @@ impl Engine {
         }
         noted.ids.clear();
         let mut looked = CheckedIds(noted.ids);
-        let adapter = &mut ByPretoken(&mut looked);
-        self.encode_into(text, recognizer, untrusted, Prefetcher::default(), watch, adapter)?;
+        self.encode_pretokens(text, recognizer, untrusted, watch, &mut looked)?;
         Ok(sink.push_ids(&looked.0)?)
     }
 

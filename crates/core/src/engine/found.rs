@@ -19,7 +19,6 @@ use super::untrusted::UntrustedRanges;
 struct Found(Vec<(Span, TokenId)>);
 
 impl SinkAdapter for Found {
-    const WANTS_ENDS: bool = false;
     const WANTS_ORIGINS: bool = true;
 
     fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult {

@@ -80,7 +80,9 @@ impl<'a> Spans<'a> {
 }
 
 impl PretokenSink for Spans<'_> {
-    const WANTS_ENDS: bool = true;
+    fn wants_ends(&self) -> bool {
+        true
+    }
 
     fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> SinkResult {
         self.reserve(ids.len())?;
@@ -124,16 +126,28 @@ impl PretokenSink for Spans<'_> {
 }
 
 impl Engine {
-    /// Passes the pretokens of a text to a sink, on this thread.
-    pub(crate) fn encode_pretokens<S: PretokenSink>(
+    /// Passes the pretokens of a text to a sink, on this thread. One copy of this code serves all sinks but those that
+    /// the speed of encoding depends on.
+    pub(crate) fn encode_pretokens(
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
         watch: &dyn Watch,
-        sink: &mut S,
+        sink: &mut dyn PretokenSink,
     ) -> Result<()> {
-        let trusted = UntrustedRanges::none();
-        self.encode_into(text, recognizer, trusted, Prefetcher::default(), watch, &mut ByPretoken(sink))
+        self.encode_into(text, recognizer, untrusted, Prefetcher::default(), watch, &mut ByPretoken(sink))
+    }
+
+    fn encode_spans(
+        &self,
+        text: Text<'_>,
+        recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
+        watch: &dyn Watch,
+        sink: &mut Spans<'_>,
+    ) -> Result<()> {
+        self.encode_into(text, recognizer, untrusted, Prefetcher::default(), watch, &mut ByPretoken(sink))
     }
 
     /// Encodes a text and says which bytes of it each id stands for. Untrusted ranges are as in
@@ -149,8 +163,7 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<Encoding> {
         let mut sink = Spans::new(self, false);
-        let adapter = &mut ByPretoken(&mut sink);
-        self.encode_into(text, recognizer, untrusted, Prefetcher::default(), watch, adapter)?;
+        self.encode_spans(text, recognizer, untrusted, watch, &mut sink)?;
         Ok(sink.encoding)
     }
 
@@ -169,7 +182,7 @@ impl Engine {
         let mut ticker = Ticker::new(watch);
         for (i, &word) in words.iter().enumerate() {
             sink.words = to_u32(i);
-            self.encode_pretokens(word, recognizer, watch, &mut sink)
+            self.encode_spans(word, recognizer, UntrustedRanges::none(), watch, &mut sink)
                 .map_err(|error| error.at_index(i).at("words"))?;
             ticker.spend(word.as_bytes().len() + 16)?;
         }

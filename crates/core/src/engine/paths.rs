@@ -19,6 +19,7 @@ use crate::watch::Watch;
 use super::Engine;
 use super::input::{Special, Text};
 use super::sink::{PretokenSink, SinkResult, Spelling};
+use super::untrusted::UntrustedRanges;
 
 /// How a path is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +52,7 @@ impl Engine {
         }
         let mut sink =
             NBest { model, n, steps: vec![], hypotheses: vec![Hypothesis { score: 0.0, step: None }] };
-        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, UntrustedRanges::none(), watch, &mut sink)?;
         try_alloc::collect(sink.hypotheses.iter().map(|way| Ok((sink.ids(way)?, way.score))))
     }
 
@@ -62,7 +63,7 @@ impl Engine {
     /// where the model is not Unigram.
     pub fn log_probability(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<f64> {
         let mut sink = Marginal { model: self.unigram()?, sum: 0.0 };
-        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, UntrustedRanges::none(), watch, &mut sink)?;
         Ok(sink.sum)
     }
 
@@ -86,7 +87,13 @@ impl Engine {
         match n_best {
             None => {
                 let mut sink = Sample { model, alpha, random, ids: vec![] };
-                self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
+                self.encode_pretokens(
+                    text,
+                    &self.recognizer(special)?,
+                    UntrustedRanges::none(),
+                    watch,
+                    &mut sink,
+                )?;
                 Ok(sink.ids)
             }
             Some(0 | 1) => {

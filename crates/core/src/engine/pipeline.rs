@@ -34,10 +34,13 @@ pub(super) struct Run<'a, 'w> {
 /// The end of the pipeline: how pretokens are spelled, and to which sink their ids go. The first four methods
 /// report the stages before that.
 pub(super) trait SinkAdapter {
-    /// See [`PretokenSink::WANTS_ENDS`].
-    const WANTS_ENDS: bool;
     /// Does the sink use the origins of pretokens? If not, they are tracked only if an error may need them.
     const WANTS_ORIGINS: bool;
+
+    /// See [`PretokenSink::wants_ends`].
+    fn wants_ends(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn begin(&mut self, _text: AlignedText<'_>) -> SinkResult {
@@ -75,7 +78,6 @@ pub(super) trait SinkAdapter {
 pub(super) struct ById<'s, S>(pub(super) &'s mut S);
 
 impl<S: IdSink> SinkAdapter for ById<'_, S> {
-    const WANTS_ENDS: bool = false;
     const WANTS_ORIGINS: bool = false;
 
     #[inline]
@@ -115,9 +117,9 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
 }
 
 /// Spells one pretoken after the other, for a sink of pretokens.
-pub(super) struct ByPretoken<'s, S>(pub(super) &'s mut S);
+pub(super) struct ByPretoken<'s, S: ?Sized>(pub(super) &'s mut S);
 
-impl<S: PretokenSink> ByPretoken<'_, S> {
+impl<S: PretokenSink + ?Sized> ByPretoken<'_, S> {
     #[inline]
     fn encode_one(&mut self, pretoken: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         let (Stages { model, vocabulary, .. }, scratch) = (&*run.engine.stages, &mut run.worker.scratch);
@@ -132,9 +134,13 @@ impl<S: PretokenSink> ByPretoken<'_, S> {
     }
 }
 
-impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
-    const WANTS_ENDS: bool = S::WANTS_ENDS;
+impl<S: PretokenSink + ?Sized> SinkAdapter for ByPretoken<'_, S> {
     const WANTS_ORIGINS: bool = true;
+
+    #[inline]
+    fn wants_ends(&self) -> bool {
+        self.0.wants_ends()
+    }
 
     #[inline]
     fn begin(&mut self, text: AlignedText<'_>) -> SinkResult {
@@ -202,7 +208,7 @@ impl Engine {
         recognizer.check(text.as_bytes(), watch)?;
         let mut ticker = Ticker::new(watch);
         self.workers.with(|worker| {
-            worker.scratch.wants_ends = A::WANTS_ENDS;
+            worker.scratch.wants_ends = adapter.wants_ends();
             worker.batch.set_prefetch(next);
             let mut run = Run { engine: self, recognizer, untrusted, worker, ticker: &mut ticker };
             let done = match text.validated() {

@@ -64,7 +64,9 @@ pub(crate) struct Spelling<'a, 'w> {
 /// Takes pretokens with their ids.
 pub(crate) trait PretokenSink {
     /// Does [`Self::take`] need to know where in a pretoken each id ends?
-    const WANTS_ENDS: bool = false;
+    fn wants_ends(&self) -> bool {
+        false
+    }
 
     /// A text between added tokens of the first pass begins.
     #[inline]

@@ -242,7 +242,7 @@ fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
         entries => {
             let mut names: Vec<OsString> =
                 entries?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
-            names.sort();
+            names.sort_unstable();
             Ok(names)
         }
     }

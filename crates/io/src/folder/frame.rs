@@ -101,7 +101,7 @@ impl Place<'_> {
                 .collect::<Result<Vec<_>>>()
         };
         let (single, pair) = (pieces(single)?, pieces(pair)?);
-        special_tokens.sort_by(|a, b| a.name.cmp(&b.name));
+        TemplateToken::sort_by_name(&mut special_tokens);
         Ok(Template { single, pair, special_tokens })
     }
 

@@ -63,7 +63,7 @@ fn read_template(fields: &Fields<'_>) -> Result<Template> {
         let token = read_token(name, value).map_err(|e| e.at(name.as_str()).at("special_tokens"))?;
         special_tokens.push(token);
     }
-    special_tokens.sort_by(|a: &TemplateToken, b| a.name.cmp(&b.name));
+    TemplateToken::sort_by_name(&mut special_tokens);
     let template = Template {
         single: fields.each("single", read_piece)?,
         pair: fields.each("pair", read_piece)?,

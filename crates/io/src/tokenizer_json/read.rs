@@ -93,7 +93,7 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
     report_shared_ids(&vocabulary.names, &added_tokens, "model.vocab", report)?;
     added::report_taken_ids(&file.added_tokens, &added_tokens, &vocabulary, report)?;
     find_alike(&added_tokens, &normalizer, report)?;
-    added_tokens.sort_by_key(|token| token.id);
+    AddedToken::sort_by_id(&mut added_tokens);
     let before_bytes = pre_tokenizers::without_byte_alphabet(&steps)
         .filter(|_| !normalizer.contains(&Normalizer::ByteLevel));
     if let Some(unk) = &entry.unk_token

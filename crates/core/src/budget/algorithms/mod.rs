@@ -17,7 +17,7 @@ use tokenmill_kernels::try_alloc;
 
 use crate::aligned::AlignedText;
 use crate::description::BpeDescription;
-use crate::engine::{Engine, PretokenSink, SinkResult, Special, Spelling, Text};
+use crate::engine::{Engine, PretokenSink, SinkResult, Special, Spelling, Text, UntrustedRanges};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::{Bpe, Matcher};
@@ -84,7 +84,7 @@ impl Engine {
             scratch: AlgorithmScratch::default(),
             ids: Vec::new(),
         };
-        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, UntrustedRanges::none(), watch, &mut sink)?;
         Ok(sink.ids)
     }
 

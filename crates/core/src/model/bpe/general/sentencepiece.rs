@@ -94,7 +94,7 @@ impl Pieces {
         // Equal scores have equal ranks, so that the leftmost comes first. Positive and negative zero differ, as in
         // SentencePiece, which compares bits.
         let mut by_score: Vec<f32> = longer.iter().map(|&index| scores[index]).collect();
-        by_score.sort_by(|a, b| b.total_cmp(a));
+        by_score.sort_unstable_by(|a, b| b.total_cmp(a));
         by_score.dedup_by(|a, b| a.total_cmp(b).is_eq());
         let rank = |index: usize| by_score.partition_point(|other| other.total_cmp(&scores[index]).is_gt());
         let lengths = Lengths::of_tokens(tokens);
