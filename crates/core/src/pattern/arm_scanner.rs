@@ -29,13 +29,71 @@ const MAX_CUT_DISTANCE: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct WhiteSpace {
     /// The end of the run.
-    end: usize,
+    pub(super) end: usize,
     /// The end of its last line end, or 0 if it has no line end.
-    newline: usize,
+    pub(super) newline: usize,
     /// The start of its last character.
-    last: usize,
+    pub(super) last: usize,
     /// The start of its last line feed, or 0 if it has no line feed.
-    line_feed: usize,
+    pub(super) line_feed: usize,
+}
+
+/// Reads the runs of characters that arms ask for.
+pub(super) trait ReadRuns {
+    /// The end of the longest run of characters from `set` that starts at `at`.
+    fn run(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize;
+
+    /// As [`Self::run`], with the end of its last character that is in `noted`, too.
+    fn run_noting(
+        &mut self,
+        atoms: &impl Atoms,
+        bytes: &[u8],
+        at: usize,
+        set: AtomSet,
+        noted: AtomSet,
+    ) -> (usize, Option<usize>);
+
+    /// The run of white space that goes on at `at`, where there is some.
+    fn white_space(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &WhiteSpace;
+}
+
+/// For matches from left to right: only runs of white space are asked for again.
+impl ReadRuns for WhiteSpace {
+    #[inline]
+    fn run(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
+        run(atoms, bytes, at, set)
+    }
+
+    #[inline]
+    fn run_noting(
+        &mut self,
+        atoms: &impl Atoms,
+        bytes: &[u8],
+        at: usize,
+        set: AtomSet,
+        noted: AtomSet,
+    ) -> (usize, Option<usize>) {
+        let (mut end, mut last) = (at, None);
+        while end < bytes.len() {
+            let (atom, width) = atoms.at(bytes, end);
+            if set >> atom & 1 == 0 {
+                break;
+            }
+            end += width;
+            if noted >> atom & 1 == 1 {
+                last = Some(end);
+            }
+        }
+        (end, last)
+    }
+
+    #[inline]
+    fn white_space(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &WhiteSpace {
+        if at >= self.end {
+            *self = Self::read(atoms, bytes, at);
+        }
+        self
+    }
 }
 
 impl<A: Atoms> ArmScanner<A> {
@@ -138,14 +196,15 @@ impl<A: Atoms> ArmScanner<A> {
         self.match_at(bytes, at, atom, width, white).unwrap_or(at + width)
     }
 
+    /// The end of the match that starts at `at`, with this atom of this width; `None` if no arm matches.
     #[inline]
-    fn match_at(
+    pub(super) fn match_at(
         &self,
         bytes: &[u8],
         at: usize,
         atom: u8,
         width: usize,
-        white: &mut WhiteSpace,
+        runs: &mut impl ReadRuns,
     ) -> Option<usize> {
         let atoms = &self.atoms;
         let mut candidates = self.first[usize::from(atom)];
@@ -153,26 +212,26 @@ impl<A: Atoms> ArmScanner<A> {
             let arm = &self.arms[candidates.trailing_zeros() as usize];
             candidates &= candidates - 1;
             let end = match arm {
-                Arm::Run(run) => run.match_at(atoms, bytes, at, atom, width),
-                Arm::Case(case) => case.match_at(atoms, bytes, at, atom, width),
+                Arm::Run(run) => run.match_at(atoms, bytes, at, atom, width, runs),
+                Arm::Case(case) => case.match_at(atoms, bytes, at, atom, width, runs),
                 Arm::Literal(literals) => literals.match_at(bytes, at),
                 Arm::Sequence(sets) => sequence_at(atoms, sets, bytes, at),
                 Arm::BeforeLineEnd => {
-                    let white = white.run_at(atoms, bytes, at);
+                    let white = runs.white_space(atoms, bytes, at);
                     let end = if white.end == bytes.len() { white.end } else { white.line_feed };
                     (end > at).then_some(end)
                 }
                 Arm::ThroughNewline => {
-                    let newline = white.run_at(atoms, bytes, at).newline;
+                    let newline = runs.white_space(atoms, bytes, at).newline;
                     (newline > at).then_some(newline)
                 }
                 Arm::BeforeText => {
-                    let white = white.run_at(atoms, bytes, at);
+                    let white = runs.white_space(atoms, bytes, at);
                     let end = if white.end == bytes.len() { white.end } else { white.last };
                     (end > at).then_some(end)
                 }
                 Arm::AtEnd => {
-                    let end = white.run_at(atoms, bytes, at).end;
+                    let end = runs.white_space(atoms, bytes, at).end;
                     (end == bytes.len()).then_some(end)
                 }
             };
@@ -185,30 +244,26 @@ impl<A: Atoms> ArmScanner<A> {
 }
 
 impl WhiteSpace {
-    /// The run of white space from `at`. There must be white space at `at`, and `at` must not decrease from call
-    /// to call.
+    /// The run of white space that starts at `at`.
     #[inline]
-    fn run_at(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &Self {
-        if at >= self.end {
-            let sets = atoms.sets();
-            let (mut end, mut last, mut newline, mut line_feed) = (at, at, 0, 0);
-            while end < bytes.len() {
-                let (atom, width) = atoms.at(bytes, end);
-                if sets.white >> atom & 1 == 0 {
-                    break;
-                }
-                last = end;
-                end += width;
-                if sets.newlines >> atom & 1 == 1 {
-                    newline = end;
-                }
-                if sets.line_feed >> atom & 1 == 1 {
-                    line_feed = last;
-                }
+    fn read(atoms: &impl Atoms, bytes: &[u8], at: usize) -> Self {
+        let sets = atoms.sets();
+        let (mut end, mut last, mut newline, mut line_feed) = (at, at, 0, 0);
+        while end < bytes.len() {
+            let (atom, width) = atoms.at(bytes, end);
+            if sets.white >> atom & 1 == 0 {
+                break;
             }
-            *self = Self { end, newline, last, line_feed };
+            last = end;
+            end += width;
+            if sets.newlines >> atom & 1 == 1 {
+                newline = end;
+            }
+            if sets.line_feed >> atom & 1 == 1 {
+                line_feed = last;
+            }
         }
-        self
+        Self { end, newline, last, line_feed }
     }
 }
 
@@ -289,7 +344,15 @@ fn with_suffix(suffix: Option<&Literals>, bytes: &[u8], at: usize) -> usize {
 
 impl Run {
     #[inline]
-    fn match_at(&self, atoms: &impl Atoms, bytes: &[u8], at: usize, atom: u8, width: usize) -> Option<usize> {
+    fn match_at(
+        &self,
+        atoms: &impl Atoms,
+        bytes: &[u8],
+        at: usize,
+        atom: u8,
+        width: usize,
+        runs: &mut impl ReadRuns,
+    ) -> Option<usize> {
         let start = if self.prefix >> atom & 1 == 1 && is_at(atoms, bytes, at + width, self.body) {
             at + width
         } else if !self.needs_prefix && self.body >> atom & 1 == 1 {
@@ -298,7 +361,7 @@ impl Run {
             return None;
         };
         let mut end = if self.max == usize::MAX {
-            run(atoms, bytes, start, self.body)
+            runs.run(atoms, bytes, start, self.body)
         } else {
             let (mut end, mut left) = (start, self.max);
             while left > 0 && end < bytes.len() {
@@ -312,7 +375,7 @@ impl Run {
             end
         };
         if self.tail != 0 {
-            end = run(atoms, bytes, end, self.tail);
+            end = runs.run(atoms, bytes, end, self.tail);
         }
         Some(with_suffix(self.suffix.as_ref(), bytes, end))
     }
@@ -320,13 +383,21 @@ impl Run {
 
 impl Case {
     #[inline]
-    fn match_at(&self, atoms: &impl Atoms, bytes: &[u8], at: usize, atom: u8, width: usize) -> Option<usize> {
+    fn match_at(
+        &self,
+        atoms: &impl Atoms,
+        bytes: &[u8],
+        at: usize,
+        atom: u8,
+        width: usize,
+        runs: &mut impl ReadRuns,
+    ) -> Option<usize> {
         let mut end = None;
         if self.prefix >> atom & 1 == 1 {
-            end = self.letters(atoms, bytes, at + width);
+            end = self.letters(atoms, bytes, at + width, runs);
         }
         if end.is_none() && (self.upper | self.lower) >> atom & 1 == 1 {
-            end = self.letters(atoms, bytes, at);
+            end = self.letters(atoms, bytes, at, runs);
         }
         end.map(|end| with_suffix(self.suffix.as_ref(), bytes, end))
     }
@@ -335,22 +406,19 @@ impl Case {
     /// until it reaches one that is in `lower` too. The characters given back after that one are not in `lower`,
     /// so the lower run is that single character.
     #[inline]
-    fn letters(&self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> Option<usize> {
-        let (mut end, mut given_back) = (at, None);
-        while end < bytes.len() {
-            let (atom, width) = atoms.at(bytes, end);
-            if self.upper >> atom & 1 == 0 {
-                if self.lower >> atom & 1 == 1 {
-                    return Some(run(atoms, bytes, end + width, self.lower));
-                }
-                break;
-            }
-            end += width;
-            if self.lower >> atom & 1 == 1 {
-                given_back = Some(end);
-            }
+    fn letters(
+        &self,
+        atoms: &impl Atoms,
+        bytes: &[u8],
+        at: usize,
+        runs: &mut impl ReadRuns,
+    ) -> Option<usize> {
+        let (end, given_back) = runs.run_noting(atoms, bytes, at, self.upper, self.lower);
+        if is_at(atoms, bytes, end, self.lower) {
+            Some(runs.run(atoms, bytes, end, self.lower))
+        } else {
+            given_back
         }
-        given_back
     }
 }
 

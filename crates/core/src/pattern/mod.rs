@@ -48,7 +48,7 @@ use std::fmt;
 use self::atoms::ShippedAtoms;
 use self::custom_atoms::CustomAtoms;
 use self::engines::{Backtracking, Linear};
-pub use self::growing::GrowingSplit;
+pub use self::growing::{BackwardSplit, FirstPretoken, GrowingSplit};
 use self::lower::{Obstacle, lower};
 use self::planes::PlaneScanner;
 pub use self::planes::ScanScratch;

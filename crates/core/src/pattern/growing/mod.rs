@@ -1,4 +1,4 @@
-//! The pretokens of a text that grows at its end.
+//! The pretokens of a text that grows at its end; `backward` has those of one that grows at its start.
 //!
 //! In: the text, one character more at a time. Out: pretokens that no further text changes, and those that the rest
 //! has if the text ends here. Both together must always be the pretokens that the splitter gives for the text so
@@ -8,12 +8,14 @@
 //! that is dropped when it ends elsewhere. A character is read by one or two matches at a time, and again only when
 //! a border moves back, which an arm does by a bounded amount, or over a run of white space that is read at most
 //! twice again. So the time is linear in the text.
+mod backward;
 mod open_match;
 
 use super::arm_scanner::ArmScanner;
 use super::atoms::Atoms;
 use super::{Engine, Splitter};
 use crate::span::Span;
+pub use backward::{BackwardSplit, FirstPretoken};
 use open_match::{Char, OpenMatch};
 
 /// The open end of a text that grows: the pretokens that may still change.

@@ -1,9 +1,9 @@
-//! A text that grows, compared with the split of each of its beginnings.
+//! A text that grows at its end or at its start, compared with the split of each of its beginnings or endings.
 use proptest::prelude::*;
 
 use super::{EDGES, is_slow, scanner_patterns, spans, splitter};
 use crate::description::Split;
-use crate::pattern::{GrowingSplit, Splitter};
+use crate::pattern::{BackwardSplit, FirstPretoken, GrowingSplit, Splitter};
 
 /// Grows a text by the pieces of these lengths, in characters, and compares every state.
 fn check(splitter: &Splitter, text: &str, steps: &[usize]) {
@@ -26,6 +26,35 @@ fn check(splitter: &Splitter, text: &str, steps: &[usize]) {
     }
 }
 
+/// Grows a text at its start, character by character, with steps back to what it was, and compares every pretoken.
+fn check_backwards(splitter: &Splitter, text: &str, back: usize) {
+    let mut split = BackwardSplit::default();
+    // By the length of the ending.
+    let mut first: Vec<Option<FirstPretoken>> = vec![None; text.len() + 1];
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let mut number = starts.len();
+    let mut steps = 0;
+    while number > 0 {
+        number -= 1;
+        let ending = &text[starts[number]..];
+        let behind = starts.get(number + 1).and_then(|&at| first[text.len() - at]);
+        let pretoken = splitter.first_pretoken(&mut split, ending, behind);
+        first[ending.len()] = Some(pretoken);
+        let (mut at, mut all) = (0, Vec::new());
+        while at < ending.len() {
+            let end = at + first[ending.len() - at].unwrap().end;
+            all.push((at, end));
+            at = end;
+        }
+        assert_eq!(all, spans(splitter, ending).unwrap(), "{ending:?}");
+        steps += 1;
+        if back > 0 && steps % (2 * back) == 0 {
+            number = (number + back).min(starts.len());
+            split.truncate(text.len() - starts.get(number).copied().unwrap_or(text.len()));
+        }
+    }
+}
+
 #[test]
 fn every_short_text_grows_as_it_is_split() {
     let characters: Vec<char> =
@@ -37,6 +66,7 @@ fn every_short_text_grows_as_it_is_split() {
                 for &c in &characters {
                     let text: String = [a, b, c].iter().collect();
                     check(&splitter, &text, &[1]);
+                    check_backwards(&splitter, &text, 0);
                 }
             }
         }
@@ -47,6 +77,7 @@ fn every_short_text_grows_as_it_is_split() {
 fn a_text_without_a_split_is_one_pretoken() {
     let splitter = Splitter::compile(&Split::Whole).unwrap();
     check(&splitter, "one text, 文", &[1, 3]);
+    check_backwards(&splitter, "one text, 文", 2);
 }
 
 proptest! {
@@ -58,11 +89,14 @@ proptest! {
         picks in prop::collection::vec((0..EDGES.len(), 1..4_usize), 0..60),
         few in 1..EDGES.len(),
         steps in prop::collection::vec(1..8_usize, 1..4),
+        back in 0..6_usize,
     ) {
         let chars = picks.into_iter().flat_map(|(pick, times)| std::iter::repeat_n(EDGES[pick % few], times));
         let text: String = chars.collect();
         check(&splitter(&pattern), &text, &steps);
+        check_backwards(&splitter(&pattern), &text, back);
         let words: String = text.chars().map(|c| ['a', 'B', '中', ' ', '\n', '\'', 's', '1', '!'][c as usize % 9]).collect();
         check(&splitter(&pattern), &words, &[1]);
+        check_backwards(&splitter(&pattern), &words, back);
     }
 }

@@ -1,0 +1,227 @@
+//! The first pretoken of a text that grows at its start.
+//!
+//! In: the text, each time with one character more in front. Out: where its first pretoken ends. That must always be
+//! where the splitter ends it.
+//!
+//! A match looks at nothing before it, so that the pretokens behind the first are those of the text that begins where
+//! it ends. Only the first is looked for, and the runs of characters that were read for the last ones are remembered.
+//! So a character is read once for each set of characters, and the time is linear in the text.
+use crate::pattern::arm_scanner::{ArmScanner, ReadRuns, WhiteSpace};
+use crate::pattern::atoms::{AtomSet, Atoms};
+use crate::pattern::{Engine, Splitter};
+
+/// A run may be asked for at two places by turns: where a match begins, and behind its prefix or its body.
+const RUNS_OF_A_SET: usize = 2;
+
+/// The first pretoken of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstPretoken {
+    /// Where it ends.
+    pub end: usize,
+    /// Is it a match of the pattern, and not a gap before one?
+    pub is_match: bool,
+}
+
+/// What was read of a text that grows at its start.
+///
+/// All places are distances from the end of the text, which stay the same when it grows.
+#[derive(Debug, Default, Clone)]
+pub struct BackwardSplit {
+    /// The last one at the end.
+    runs: Vec<KnownRun>,
+    /// The first run of white space.
+    white: Option<KnownWhite>,
+}
+
+/// A run of characters from a set.
+#[derive(Debug, Clone, Copy)]
+struct KnownRun {
+    set: AtomSet,
+    noted: AtomSet,
+    start: usize,
+    end: usize,
+    /// The end of its last character from `noted`.
+    last: Option<usize>,
+}
+
+/// See [`WhiteSpace`].
+#[derive(Debug, Clone, Copy)]
+struct KnownWhite {
+    start: usize,
+    end: usize,
+    newline: Option<usize>,
+    last: usize,
+    line_feed: Option<usize>,
+}
+
+impl BackwardSplit {
+    /// Forgets what is farther from the end of the text than this.
+    pub fn truncate(&mut self, length: usize) {
+        self.runs.retain_mut(|run| {
+            run.start = run.start.min(length);
+            run.start > run.end
+        });
+        if let Some(white) = &mut self.white {
+            white.start = white.start.min(length);
+        }
+        self.white = self.white.filter(|white| white.start > white.end);
+    }
+
+    fn known_at(&self, (set, noted): (AtomSet, AtomSet), place: usize) -> Option<usize> {
+        let holds =
+            |run: &KnownRun| run.set == set && run.noted == noted && (run.end..=run.start).contains(&place);
+        self.runs.iter().rposition(holds)
+    }
+
+    fn keep(&mut self, run: KnownRun, joined: Option<usize>) {
+        let is_same = |other: &KnownRun| other.set == run.set && other.noted == run.noted;
+        let oldest = || {
+            let mut same = self.runs.iter().enumerate().filter(|(_, other)| is_same(other));
+            let first = same.next().map(|(number, _)| number);
+            first.filter(|_| same.count() + 1 >= RUNS_OF_A_SET)
+        };
+        if let Some(replaced) = joined.or_else(oldest) {
+            self.runs.remove(replaced);
+        }
+        self.runs.push(run);
+    }
+}
+
+/// Reads runs of a text from right to left.
+struct Backwards<'s> {
+    split: &'s mut BackwardSplit,
+    white: WhiteSpace,
+}
+
+impl ReadRuns for Backwards<'_> {
+    fn run(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
+        self.run_noting(atoms, bytes, at, set, 0).0
+    }
+
+    fn run_noting(
+        &mut self,
+        atoms: &impl Atoms,
+        bytes: &[u8],
+        at: usize,
+        set: AtomSet,
+        noted: AtomSet,
+    ) -> (usize, Option<usize>) {
+        let (mut end, mut last) = (at, None);
+        let mut joined = None;
+        while end < bytes.len() {
+            joined = self.split.known_at((set, noted), bytes.len() - end);
+            if let Some(known) = joined {
+                let known = self.split.runs[known];
+                // One in front of what was asked for does not count.
+                let behind = known.last.filter(|&last| last < bytes.len() - end);
+                (end, last) = (bytes.len() - known.end, behind.map(|last| bytes.len() - last).or(last));
+                break;
+            }
+            let (atom, width) = atoms.at(bytes, end);
+            if set >> atom & 1 == 0 {
+                break;
+            }
+            end += width;
+            if noted >> atom & 1 == 1 {
+                last = Some(end);
+            }
+        }
+        if end > at {
+            let place = |at: usize| bytes.len() - at;
+            let run = KnownRun { set, noted, start: place(at), end: place(end), last: last.map(place) };
+            // A run that is known to begin farther in front stays so.
+            let start = joined.map_or(0, |known| self.split.runs[known].start);
+            if start < run.start {
+                self.split.keep(run, joined);
+            }
+        }
+        (end, last)
+    }
+
+    fn white_space(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &WhiteSpace {
+        let place = |at: usize| bytes.len() - at;
+        let sets = atoms.sets();
+        let mut read =
+            KnownWhite { start: place(at), end: place(at), newline: None, last: place(at), line_feed: None };
+        let mut end = at;
+        while end < bytes.len() {
+            if let Some(known) = self.split.white
+                && (known.end..known.start + 1).contains(&place(end))
+            {
+                read = KnownWhite {
+                    start: read.start.max(known.start),
+                    // Those in front of what was asked for do not count.
+                    newline: known.newline.filter(|&newline| newline < place(end)).or(read.newline),
+                    line_feed: known.line_feed.filter(|&start| start <= place(end)).or(read.line_feed),
+                    ..known
+                };
+                break;
+            }
+            let (atom, width) = atoms.at(bytes, end);
+            if sets.white >> atom & 1 == 0 {
+                break;
+            }
+            read.last = place(end);
+            if sets.line_feed >> atom & 1 == 1 {
+                read.line_feed = Some(place(end));
+            }
+            end += width;
+            read.end = place(end);
+            if sets.newlines >> atom & 1 == 1 {
+                read.newline = Some(place(end));
+            }
+        }
+        let absolute = |place: Option<usize>| place.map_or(0, |place| bytes.len() - place);
+        self.white = WhiteSpace {
+            end: bytes.len() - read.end,
+            newline: absolute(read.newline),
+            last: bytes.len() - read.last,
+            line_feed: absolute(read.line_feed),
+        };
+        if self.split.white.is_none_or(|known| known.end != read.end || known.start < read.start) {
+            self.split.white = Some(read);
+        }
+        &self.white
+    }
+}
+
+impl Splitter {
+    /// The first pretoken of a text that is not empty. `behind` is that of the text behind its first character, if
+    /// there is such a text. `split` must be new, or what was read of a text that ends as this one does, as far as
+    /// it was not [truncated](BackwardSplit::truncate) since.
+    ///
+    /// Only for a split that [grows](Self::grows).
+    pub fn first_pretoken(
+        &self,
+        split: &mut BackwardSplit,
+        text: &str,
+        behind: Option<FirstPretoken>,
+    ) -> FirstPretoken {
+        match &self.engine {
+            Engine::Scanner(scanner) => first_pretoken(&scanner.arms, split, text, behind),
+            Engine::CustomScanner(scanner) => first_pretoken(&scanner.arms, split, text, behind),
+            Engine::Whole | Engine::Linear(_) | Engine::Backtracking(_) => {
+                FirstPretoken { end: text.len(), is_match: false }
+            }
+        }
+    }
+}
+
+fn first_pretoken<A: Atoms>(
+    scanner: &ArmScanner<A>,
+    split: &mut BackwardSplit,
+    text: &str,
+    behind: Option<FirstPretoken>,
+) -> FirstPretoken {
+    let bytes = text.as_bytes();
+    let (atom, width) = scanner.atoms().at(bytes, 0);
+    let mut runs = Backwards { split, white: WhiteSpace::default() };
+    match scanner.match_at(bytes, 0, atom, width, &mut runs) {
+        Some(end) => FirstPretoken { end, is_match: true },
+        // Gaps that follow one another are one pretoken.
+        None => {
+            let gap = behind.filter(|behind| !behind.is_match).map_or(0, |behind| behind.end);
+            FirstPretoken { end: width + gap, is_match: false }
+        }
+    }
+}
