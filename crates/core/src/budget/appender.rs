@@ -17,7 +17,9 @@ use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::watch::{Ticker, Watch};
 
-use super::prefixes::{PairMemo, PrefixModel, PrefixReader};
+use super::history::{History, Snapshot};
+use super::prefixes::PrefixReader;
+use super::pretoken_model::{PairMemo, PretokenModel};
 use super::pretokens::Pretokens;
 use super::words::Words;
 
@@ -33,23 +35,7 @@ pub struct Appender {
     memo: PairMemo,
     scratch: Box<Scratch>,
     count: usize,
-    /// The length that the text was cut to, and the number of the cut: only cuts that no later one went below.
-    cuts: Vec<(u64, usize)>,
-    cut_count: u64,
-}
-
-/// A text that an [`Appender`] can go back to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Snapshot {
-    length: usize,
-    cut_count: u64,
-}
-
-impl Snapshot {
-    /// The length of the text in bytes.
-    pub fn length(self) -> usize {
-        self.length
-    }
+    history: History,
 }
 
 /// How the ids of a text that grows are found.
@@ -86,8 +72,7 @@ impl Appender {
             memo: PairMemo::default(),
             scratch: Box::default(),
             count: 0,
-            cuts: Vec::new(),
-            cut_count: 0,
+            history: History::default(),
         })
     }
 
@@ -130,7 +115,7 @@ impl Appender {
                 words.count()
             }
             Way::Pretokens(pretokens) => {
-                let model = PrefixModel::of(engine, ticker)?;
+                let model = PretokenModel::of(engine, ticker)?;
                 let mut reader =
                     PrefixReader { engine, splitter: engine.splitter(), model, memo, scratch, ticker };
                 pretokens.read(text, &mut reader)?;
@@ -172,7 +157,7 @@ impl Appender {
             Way::Words(words) => words.append_ids(&mut ids)?,
             Way::Pretokens(pretokens) => {
                 let ticker = &mut Ticker::new(watch);
-                let model = PrefixModel::of(engine, ticker)?;
+                let model = PretokenModel::of(engine, ticker)?;
                 let mut reader =
                     PrefixReader { engine, splitter: engine.splitter(), model, memo, scratch, ticker };
                 pretokens.append_ids(text, &mut reader, &mut ids)?;
@@ -193,11 +178,7 @@ impl Appender {
         let removed = &self.text[length..];
         let left =
             self.characters.map(|all| all - removed.iter().filter(|&byte| byte & 0xc0 != 0x80).count());
-        self.cut_count += 1;
-        while self.cuts.last().is_some_and(|&(_, other)| other >= length) {
-            self.cuts.pop();
-        }
-        try_alloc::push(&mut self.cuts, (self.cut_count, length))?;
+        self.history.note_cut(length)?;
         self.go_back(length, watch)?;
         self.characters = left;
         Ok(())
@@ -223,7 +204,7 @@ impl Appender {
 
     /// What [`Self::restore`] goes back to: the text so far.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { length: self.text.len(), cut_count: self.cut_count }
+        self.history.snapshot(self.text.len())
     }
 
     /// Removes everything that was appended since a snapshot.
@@ -231,18 +212,8 @@ impl Appender {
     /// # Errors
     /// A budget error if the text was cut to less than it had then.
     pub fn restore(&mut self, snapshot: Snapshot, watch: &dyn Watch) -> Result<()> {
-        let since = self.cuts.partition_point(|&(number, _)| number <= snapshot.cut_count);
-        let lowest = self.cuts.get(since).map_or(usize::MAX, |&(_, length)| length);
-        if lowest < snapshot.length || snapshot.length > self.text.len() {
-            let reason = format!(
-                "the text was cut to {} bytes after this snapshot of {} bytes, which cannot be restored; take \
-                 another one after cutting",
-                lowest.min(self.text.len()),
-                snapshot.length
-            );
-            return Err(Error::budget(None, None, reason));
-        }
-        self.truncate(snapshot.length, watch)
+        self.history.check(snapshot, self.text.len())?;
+        self.truncate(snapshot.length(), watch)
     }
 
     /// Makes the text as long as it was once.
@@ -252,7 +223,7 @@ impl Appender {
             Way::Again => {}
             Way::Words(words) => words.truncate(length),
             Way::Pretokens(pretokens) => {
-                let model = PrefixModel::of(&self.engine, &mut Ticker::new(watch))?;
+                let model = PretokenModel::of(&self.engine, &mut Ticker::new(watch))?;
                 pretokens.truncate(&self.text, model);
             }
         }
@@ -280,6 +251,6 @@ impl Appender {
             Way::Words(words) => words.memory(),
             Way::Pretokens(pretokens) => pretokens.memory(),
         };
-        self.text.capacity() + 16 * self.cuts.capacity() + self.memo.memory() + self.scratch.memory() + way
+        self.text.capacity() + self.history.memory() + self.memo.memory() + self.scratch.memory() + way
     }
 }

@@ -12,7 +12,8 @@ use crate::special::TextPart;
 use crate::threads;
 use crate::watch::{Ticker, Watch};
 
-use super::prefixes::{PairMemo, PrefixModel, PrefixReader};
+use super::prefixes::PrefixReader;
+use super::pretoken_model::{PairMemo, PretokenModel};
 use super::pretokens::Pretokens;
 use super::words::Words;
 
@@ -190,7 +191,7 @@ impl Engine {
     ) -> Result<Counting> {
         let _ = special;
         let ticker = &mut Ticker::new(watch);
-        let model = PrefixModel::of(self, ticker)?;
+        let model = PretokenModel::of(self, ticker)?;
         let memo = &mut PairMemo::default();
         let mut prefixes = PrefixReader {
             engine: self,

@@ -5,14 +5,25 @@
 pub mod algorithms;
 mod appender;
 mod cutting;
+mod front_text;
+mod history;
+mod intervals;
 mod limit;
 mod parts;
 mod prefixes;
+mod prepender;
+mod pretoken_model;
 mod pretokens;
+mod suffix_counts;
+mod suffix_words;
+mod suffixes;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use appender::{Appender, Snapshot};
+pub use appender::Appender;
 pub use cutting::{Border, Chunk, ChunkOptions, ChunkStream, Chunks, Oversize};
+pub use history::Snapshot;
+pub use intervals::{IntervalCounter, Unit};
 pub use limit::OVER_LIMIT;
+pub use prepender::Prepender;

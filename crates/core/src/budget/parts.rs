@@ -36,8 +36,13 @@ impl PartEncoder<'_> {
 
     /// The number of ids of a part of a text, encoded by itself.
     pub(super) fn count(self, text: &str, part: Range<usize>) -> Result<usize> {
+        self.count_bytes(Text::Str(text), part)
+    }
+
+    /// As [`Self::count`], of bytes that need not be text.
+    pub(super) fn count_bytes(self, text: Text<'_>, part: Range<usize>) -> Result<usize> {
         let mut counter = Counter::default();
-        self.encode(Text::Str(text), part, &mut counter)?;
+        self.encode(text, part, &mut counter)?;
         Ok(counter.count())
     }
 

@@ -17,65 +17,7 @@ use crate::model::{Model, Scratch};
 use crate::pattern::Splitter;
 use crate::watch::Ticker;
 
-/// What tells the encodings of prefixes.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum PrefixModel<'a> {
-    /// Canonical merges.
-    Tokens(Matcher<'a>),
-    /// The whole prefix is encoded.
-    Again,
-}
-
-impl<'a> PrefixModel<'a> {
-    /// For the model of an engine.
-    ///
-    /// # Errors
-    /// Those of the watch.
-    pub(super) fn of(engine: &'a Engine, ticker: &mut Ticker<'_>) -> Result<Self> {
-        match engine.model().as_bpe().and_then(|model| model.canonical()) {
-            Some(canonical) => Ok(Self::Tokens(canonical.matcher(engine.vocabulary(), ticker)?)),
-            None => Ok(Self::Again),
-        }
-    }
-}
-
-/// Remembers for pairs of tokens whether they stay apart: a text asks for the same ones again and again.
-#[derive(Debug, Default, Clone)]
-pub(super) struct PairMemo {
-    /// A pair and the answer in one word, at a place that depends on the pair.
-    answers: Vec<u64>,
-}
-
-impl PairMemo {
-    const BITS: u32 = 12;
-    /// No pair: symbols have less than 32 bits each.
-    const NOTHING: u64 = u64::MAX;
-
-    fn reserve(&mut self) -> Result<()> {
-        if self.answers.is_empty() {
-            self.answers = try_alloc::filled(Self::NOTHING, 1 << Self::BITS)?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn stays_apart(&mut self, matcher: &Matcher<'_>, left: u32, right: u32) -> bool {
-        let pair = u64::from(left) << 32 | u64::from(right) << 1;
-        let place = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::BITS);
-        let Some(answer) = self.answers.get_mut(place as usize) else {
-            return matcher.stays_apart(left, right);
-        };
-        if *answer & !1 != pair {
-            *answer = pair | u64::from(matcher.stays_apart(left, right));
-        }
-        *answer & 1 == 1
-    }
-
-    /// Heap bytes held.
-    pub(super) fn memory(&self) -> usize {
-        8 * self.answers.capacity()
-    }
-}
+use super::pretoken_model::{PairMemo, PretokenModel};
 
 /// The prefixes of one pretoken.
 #[derive(Debug, Default, Clone)]
@@ -111,8 +53,13 @@ impl Prefixes {
         }
     }
 
+    /// By length, from 1 on: the last token of the prefix, and the number of its tokens.
+    pub(super) fn last(&self) -> &[(u32, u32)] {
+        &self.last
+    }
+
     /// Reads the pretoken up to a place of its text.
-    fn extend(
+    pub(super) fn extend(
         &mut self,
         (matcher, memo): (&Matcher<'_>, &mut PairMemo),
         text: &[u8],
@@ -148,7 +95,7 @@ impl Prefixes {
 pub(super) struct PrefixReader<'a, 'w> {
     pub(super) engine: &'a Engine,
     pub(super) splitter: Option<&'a Splitter>,
-    pub(super) model: PrefixModel<'a>,
+    pub(super) model: PretokenModel<'a>,
     pub(super) memo: &'a mut PairMemo,
     pub(super) scratch: &'a mut Scratch,
     pub(super) ticker: &'a mut Ticker<'w>,
@@ -158,7 +105,7 @@ impl PrefixReader<'_, '_> {
     /// The number of ids of the pretoken `prefixes.start..end` of a text.
     pub(super) fn count(&mut self, prefixes: &mut Prefixes, text: &[u8], end: usize) -> Result<usize> {
         match self.model {
-            PrefixModel::Tokens(matcher) => {
+            PretokenModel::Tokens(matcher) => {
                 prefixes.extend((&matcher, self.memo), text, end, self.ticker)?;
                 let pretoken = &text[prefixes.start..end];
                 if self.taken_whole(pretoken).is_some() {
@@ -166,7 +113,7 @@ impl PrefixReader<'_, '_> {
                 }
                 Ok(prefixes.last.get(pretoken.len().wrapping_sub(1)).map_or(0, |&(_, count)| count as usize))
             }
-            PrefixModel::Again => {
+            PretokenModel::Again => {
                 self.encode(&text[prefixes.start..end])?;
                 Ok(self.scratch.ids.len())
             }
@@ -181,7 +128,7 @@ impl PrefixReader<'_, '_> {
         limit: usize,
         window: usize,
     ) -> Result<bool> {
-        let PrefixModel::Tokens(matcher) = self.model else { return Ok(false) };
+        let PretokenModel::Tokens(matcher) = self.model else { return Ok(false) };
         prefixes.extend((&matcher, self.memo), text, text.len(), self.ticker)?;
         let last = prefixes.last.len().checked_sub(window).map(|from| &prefixes.last[from..]);
         Ok(last.is_some_and(|last| last.iter().all(|&(_, count)| count as usize > limit)))
@@ -195,7 +142,7 @@ impl PrefixReader<'_, '_> {
         end: usize,
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
-        let PrefixModel::Tokens(matcher) = self.model else {
+        let PretokenModel::Tokens(matcher) = self.model else {
             self.encode(&text[prefixes.start..end])?;
             return Ok(try_alloc::extend(ids, &self.scratch.ids)?);
         };

@@ -13,7 +13,8 @@ use crate::pattern::{GrowingSplit, Plan};
 use crate::span::Span;
 use crate::watch::{Ticker, Unwatched};
 
-use super::prefixes::{PrefixModel, PrefixReader, Prefixes};
+use super::prefixes::{PrefixReader, Prefixes};
+use super::pretoken_model::PretokenModel;
 
 /// A text is read in parts of this many bytes.
 const PART: usize = 4 << 10;
@@ -174,7 +175,7 @@ impl Pretokens {
     }
 
     /// Forgets what followed a text, which must be read again from where it ends now.
-    pub(super) fn truncate(&mut self, text: &[u8], model: PrefixModel<'_>) {
+    pub(super) fn truncate(&mut self, text: &[u8], model: PretokenModel<'_>) {
         while self.certain.last().is_some_and(|last| last.read > text.len()) {
             self.certain.pop();
         }
@@ -187,7 +188,7 @@ impl Pretokens {
         self.known_to = self.split.end();
         for prefixes in &mut self.open {
             match model {
-                PrefixModel::Tokens(matcher) if (end..=text.len()).contains(&prefixes.start) => {
+                PretokenModel::Tokens(matcher) if (end..=text.len()).contains(&prefixes.start) => {
                     prefixes.truncate(&matcher, text, text.len() - prefixes.start);
                 }
                 _ => prefixes.begin(usize::MAX),
@@ -207,8 +208,8 @@ impl Pretokens {
         let is_merged = engine.model().as_bpe().is_some_and(Bpe::builds_every_token);
         let is_text = self.invalid_from.is_none() && self.known_to == length;
         let prefixes = self.open.first().filter(|prefixes| prefixes.start == end);
-        match (PrefixModel::of(engine, ticker)?, prefixes) {
-            (PrefixModel::Tokens(matcher), Some(prefixes)) if is_unsplit && is_merged && is_text => {
+        match (PretokenModel::of(engine, ticker)?, prefixes) {
+            (PretokenModel::Tokens(matcher), Some(prefixes)) if is_unsplit && is_merged && is_text => {
                 let (bytes, count) = prefixes.settled(&matcher);
                 Ok((end + bytes, ids + count))
             }
@@ -234,7 +235,7 @@ impl Pretokens {
         if self.ids.len() > limit {
             return Ok(true);
         }
-        let PrefixModel::Tokens(matcher) = reader.model else { return Ok(false) };
+        let PretokenModel::Tokens(matcher) = reader.model else { return Ok(false) };
         if self.invalid_from.is_some() || self.known_to < text.len() {
             return Ok(false);
         }

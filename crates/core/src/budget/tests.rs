@@ -4,10 +4,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tokenmill_kernels::Prefetcher;
 
-use super::Appender;
+use super::{Appender, Prepender, Snapshot};
 use crate::compile::compile;
 use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merges, TokenList};
 use crate::engine::{CodeUnits, Engine, Source, Special, Text};
+use crate::error::Result;
 use crate::pattern::known;
 use crate::watch::Unwatched;
 
@@ -17,7 +18,7 @@ const TOKENS: [&str; 24] = [
 ];
 
 /// A vocabulary with a split. Some tokens begin or end inside characters.
-pub(super) fn engine(split: &str, whole_pretokens: bool, is_char: bool) -> Arc<Engine> {
+pub(in crate::budget) fn engine(split: &str, whole_pretokens: bool, is_char: bool) -> Arc<Engine> {
     let bytes = (0..=255_u8).map(|byte| vec![byte]);
     let inside = [&b"\xe8\xaa"[..], b"\x9e", b"\xaa\x9e", b"a\xe8", b"\x9e\xe8", b"\x9e\xe8\xaa"];
     let tokens = TOKENS.iter().map(|token| token.as_bytes()).chain(inside).map(<[u8]>::to_vec);
@@ -67,37 +68,105 @@ fn steps(is_text: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..60)
 }
 
-fn check(engine: &Arc<Engine>, steps: &[Step], is_text: bool) -> std::result::Result<(), TestCaseError> {
-    let mut appender = Appender::new(engine.clone(), Special::Text).unwrap();
+/// A text that grows at one end.
+trait Grows: Sized {
+    const AT_START: bool;
+
+    fn new(engine: &Arc<Engine>) -> Self;
+    fn push(&mut self, piece: Text<'_>);
+    fn truncate(&mut self, length: usize);
+    fn truncate_characters(&mut self, count: usize);
+    fn snapshot(&self) -> Snapshot;
+    fn restore(&mut self, snapshot: Snapshot) -> Result<()>;
+    fn text(&self) -> &[u8];
+    fn characters(&self) -> Option<usize>;
+    fn count(&self) -> usize;
+    fn ids(&mut self) -> Vec<u32>;
+    fn stable(&self) -> (usize, usize);
+}
+
+macro_rules! grows {
+    ($($kind:ident $at_start:literal),*) => {
+        $(impl Grows for $kind {
+            const AT_START: bool = $at_start;
+
+            fn new(engine: &Arc<Engine>) -> Self {
+                $kind::new(engine.clone(), Special::Text).unwrap()
+            }
+            fn push(&mut self, piece: Text<'_>) {
+                $kind::push(self, piece, &Unwatched).unwrap();
+            }
+            fn truncate(&mut self, length: usize) {
+                $kind::truncate(self, length, &Unwatched).unwrap();
+            }
+            fn truncate_characters(&mut self, count: usize) {
+                $kind::truncate_characters(self, count, &Unwatched).unwrap();
+            }
+            fn snapshot(&self) -> Snapshot {
+                $kind::snapshot(self)
+            }
+            fn restore(&mut self, snapshot: Snapshot) -> Result<()> {
+                $kind::restore(self, snapshot, &Unwatched)
+            }
+            fn text(&self) -> &[u8] {
+                $kind::text(self)
+            }
+            fn characters(&self) -> Option<usize> {
+                $kind::characters(self)
+            }
+            fn count(&self) -> usize {
+                $kind::count(self)
+            }
+            fn ids(&mut self) -> Vec<u32> {
+                $kind::ids(self, &Unwatched).unwrap()
+            }
+            fn stable(&self) -> (usize, usize) {
+                $kind::stable(self, &Unwatched).unwrap()
+            }
+        })*
+    };
+}
+
+grows!(Appender false, Prepender true);
+
+fn check<G: Grows>(
+    engine: &Arc<Engine>,
+    steps: &[Step],
+    is_text: bool,
+) -> std::result::Result<(), TestCaseError> {
+    let mut grown = G::new(engine);
     let (mut text, mut kept) = (Vec::new(), None);
     // What is stable, and the ids that must stay.
     let mut stable: Vec<(usize, Vec<u32>)> = Vec::new();
     for step in steps {
         match step {
             Step::Push(piece) => {
-                text.extend_from_slice(piece);
+                let at = if G::AT_START { 0 } else { text.len() };
+                text.splice(at..at, piece.iter().copied());
                 let piece = match std::str::from_utf8(piece) {
                     Ok(piece) if is_text => Text::Str(piece),
                     _ => Text::Bytes(piece),
                 };
-                appender.push(piece, &Unwatched).unwrap();
+                grown.push(piece);
             }
             Step::Cut(at) if is_text => {
                 let whole = String::from_utf8(text.clone()).unwrap();
                 let count = at.index(whole.chars().count() + 1);
-                appender.truncate_characters(count, &Unwatched).unwrap();
-                text = whole.chars().take(count).collect::<String>().into_bytes();
-                prop_assert_eq!(appender.characters(), Some(count));
+                grown.truncate_characters(count);
+                let removed = if G::AT_START { whole.chars().count() - count } else { 0 };
+                text = whole.chars().skip(removed).take(count).collect::<String>().into_bytes();
+                prop_assert_eq!(grown.characters(), Some(count));
             }
             Step::Cut(at) => {
                 let length = at.index(text.len() + 1);
-                appender.truncate(length, &Unwatched).unwrap();
-                text.truncate(length);
+                grown.truncate(length);
+                let start = if G::AT_START { text.len() - length } else { 0 };
+                text = text[start..start + length].to_vec();
             }
-            Step::Snapshot => kept = Some((appender.snapshot(), text.clone())),
+            Step::Snapshot => kept = Some((grown.snapshot(), text.clone())),
             Step::Restore => {
                 if let Some((snapshot, then)) = &kept {
-                    let can = appender.restore(*snapshot, &Unwatched).is_ok();
+                    let can = grown.restore(*snapshot).is_ok();
                     // It may refuse only where the text then is not there any more.
                     prop_assert!(can || !then.is_empty());
                     if can {
@@ -106,27 +175,24 @@ fn check(engine: &Arc<Engine>, steps: &[Step], is_text: bool) -> std::result::Re
                 }
             }
         }
-        prop_assert_eq!(appender.text(), &text);
+        prop_assert_eq!(grown.text(), &text);
         let mut want = Vec::new();
         engine.encode(Text::Bytes(&text), &Special::Text, 1, &Unwatched, &mut want).unwrap();
-        prop_assert_eq!(appender.count(), want.len());
-        prop_assert_eq!(appender.ids(&Unwatched).unwrap(), want.clone());
+        prop_assert_eq!(grown.count(), want.len());
+        prop_assert_eq!(grown.ids(), want.clone());
         if !matches!(step, Step::Push(_)) {
-            stable.retain(|(bytes, _)| *bytes <= text.len());
             stable.clear();
         }
         for (_, ids) in &stable {
-            prop_assert!(want.starts_with(ids));
+            let stay = if G::AT_START { want.ends_with(ids) } else { want.starts_with(ids) };
+            prop_assert!(stay);
         }
-        let (bytes, count) = appender.stable(&Unwatched).unwrap();
-        prop_assert!(bytes <= text.len());
-        let mut before = Vec::new();
-        engine.encode(Text::Bytes(&text[..bytes]), &Special::Text, 1, &Unwatched, &mut before).unwrap();
-        prop_assert!(count <= want.len());
-        let spelled: usize =
-            want[..count].iter().map(|&id| engine.vocabulary().decoded(id).unwrap().len()).sum();
+        let (bytes, count) = grown.stable();
+        prop_assert!(bytes <= text.len() && count <= want.len());
+        let settled = if G::AT_START { &want[want.len() - count..] } else { &want[..count] };
+        let spelled: usize = settled.iter().map(|&id| engine.vocabulary().decoded(id).unwrap().len()).sum();
         prop_assert_eq!(spelled, bytes);
-        stable.push((bytes, want[..count].to_vec()));
+        stable.push((bytes, settled.to_vec()));
     }
     Ok(())
 }
@@ -143,7 +209,7 @@ impl CodeUnits for Sixteen {
         3 * self.0.len()
     }
 
-    fn append(&self, units: std::ops::Range<usize>, text: &mut String) -> crate::error::Result<usize> {
+    fn append(&self, units: std::ops::Range<usize>, text: &mut String) -> Result<usize> {
         let mut end = units.start;
         for unit in char::decode_utf16(self.0[units.start..].iter().copied()) {
             if end >= units.end {
@@ -204,7 +270,9 @@ proptest! {
         whole_pretokens in any::<bool>(),
         steps in steps(true),
     ) {
-        check(&engine(split, whole_pretokens, false), &steps, true)?;
+        let engine = engine(split, whole_pretokens, false);
+        check::<Appender>(&engine, &steps, true)?;
+        check::<Prepender>(&engine, &steps, true)?;
     }
 
     #[test]
@@ -213,6 +281,8 @@ proptest! {
         whole_pretokens in any::<bool>(),
         steps in steps(false),
     ) {
-        check(&engine(split, whole_pretokens, false), &steps, false)?;
+        let engine = engine(split, whole_pretokens, false);
+        check::<Appender>(&engine, &steps, false)?;
+        check::<Prepender>(&engine, &steps, false)?;
     }
 }

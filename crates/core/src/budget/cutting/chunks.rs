@@ -4,7 +4,7 @@ use std::ops::Range;
 use tokenmill_kernels::try_alloc;
 
 use crate::description::Side;
-use crate::engine::{Engine, Special, Text};
+use crate::engine::{Engine, Recognizer, Special, Text};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
@@ -151,8 +151,21 @@ impl Engine {
         })
     }
 
+    /// The end of the longest part of a text from a character on that has at most `most` ids. It may be empty.
+    pub(in crate::budget) fn longest_from(
+        &self,
+        (text, start): (&str, usize),
+        most: usize,
+        (special, recognizer): (&Special, &Recognizer<'_>),
+        watch: &dyn Watch,
+    ) -> Result<usize> {
+        let mut search = Search::new(self, recognizer, (text, special), watch);
+        let mut borders = Borders::new(Border::Character, text, start);
+        Ok(search.longest_prefix(start, most, &mut borders, start)?.end.unwrap_or(start))
+    }
+
     /// The most ids that a text may have without special tokens around it.
-    fn most_of_text(&self, limit: usize, adds_special: bool) -> Result<usize> {
+    pub(in crate::budget) fn most_of_text(&self, limit: usize, adds_special: bool) -> Result<usize> {
         self.most_without_special_tokens(limit, adds_special).ok_or_else(|| {
             let added = self.count_with_special_tokens(0, adds_special);
             let reason = format!("the special tokens alone are {added}, over the limit of {limit}");

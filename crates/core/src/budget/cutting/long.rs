@@ -10,7 +10,8 @@ use crate::pattern::Splitter;
 use crate::watch::Ticker;
 
 use crate::budget::parts::PartEncoder;
-use crate::budget::prefixes::{PairMemo, PrefixModel, PrefixReader};
+use crate::budget::prefixes::PrefixReader;
+use crate::budget::pretoken_model::{PairMemo, PretokenModel};
 use crate::budget::pretokens::Pretokens;
 
 /// Shorter parts are encoded anew for each prefix.
@@ -39,7 +40,7 @@ impl<'a, 'm> LongPrefixes<'a, 'm> {
     ) -> Result<Option<Self>> {
         let engine = encoder.engine;
         let mut ticker = Ticker::new(encoder.watch);
-        let is_canonical = matches!(PrefixModel::of(engine, &mut ticker)?, PrefixModel::Tokens(_));
+        let is_canonical = matches!(PretokenModel::of(engine, &mut ticker)?, PretokenModel::Tokens(_));
         let splitter = engine.only_split(text, encoder.recognizer, &mut ticker)?;
         Ok(splitter.filter(|splitter| is_canonical && splitter.grows()).map(|splitter| Self {
             engine,
@@ -96,7 +97,7 @@ impl<'a, 'm> LongPrefixes<'a, 'm> {
     }
 
     fn reader(&mut self) -> Result<(&mut Pretokens, PrefixReader<'_, 'a>)> {
-        let model = PrefixModel::of(self.engine, &mut self.ticker)?;
+        let model = PretokenModel::of(self.engine, &mut self.ticker)?;
         let reader = PrefixReader {
             engine: self.engine,
             splitter: Some(self.splitter),

@@ -11,7 +11,7 @@ use crate::watch::Watch;
 use super::borders::Borders;
 use super::long::{LONG, LongPrefixes};
 use crate::budget::parts::PartEncoder;
-use crate::budget::prefixes::PairMemo;
+use crate::budget::pretoken_model::PairMemo;
 
 /// A search for a cut that reads more bytes than this remembers that there is none.
 const FAR: usize = 1 << 8;

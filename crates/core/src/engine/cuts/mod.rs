@@ -103,7 +103,7 @@ impl Cuts<'_> {
 
     /// The cut at a place inside a text, if it is one.
     #[inline]
-    fn at(&self, text: &str, at: usize) -> Option<Cut> {
+    pub(crate) fn at(&self, text: &str, at: usize) -> Option<Cut> {
         let (left, right) = (text[..at].chars().next_back()?, text[at..].chars().next()?);
         let cut = Cut { at, before: at - left.len_utf8(), seen: at + right.len_utf8() };
         match &self.kind {

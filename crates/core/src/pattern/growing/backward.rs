@@ -186,7 +186,7 @@ impl ReadRuns for Backwards<'_> {
 }
 
 impl Splitter {
-    /// The first pretoken of a text that is not empty. `behind` is that of the text behind its first character, if
+    /// The first pretoken of a text, UTF-8 that is not empty. `behind` is that of the text behind its first character, if
     /// there is such a text. `split` must be new, or what was read of a text that ends as this one does, as far as
     /// it was not [truncated](BackwardSplit::truncate) since.
     ///
@@ -194,7 +194,7 @@ impl Splitter {
     pub fn first_pretoken(
         &self,
         split: &mut BackwardSplit,
-        text: &str,
+        text: &[u8],
         behind: Option<FirstPretoken>,
     ) -> FirstPretoken {
         match &self.engine {
@@ -210,13 +210,12 @@ impl Splitter {
 fn first_pretoken<A: Atoms>(
     scanner: &ArmScanner<A>,
     split: &mut BackwardSplit,
-    text: &str,
+    text: &[u8],
     behind: Option<FirstPretoken>,
 ) -> FirstPretoken {
-    let bytes = text.as_bytes();
-    let (atom, width) = scanner.atoms().at(bytes, 0);
+    let (atom, width) = scanner.atoms().at(text, 0);
     let mut runs = Backwards { split, white: WhiteSpace::default() };
-    match scanner.match_at(bytes, 0, atom, width, &mut runs) {
+    match scanner.match_at(text, 0, atom, width, &mut runs) {
         Some(end) => FirstPretoken { end, is_match: true },
         // Gaps that follow one another are one pretoken.
         None => {

@@ -38,7 +38,7 @@ fn check_backwards(splitter: &Splitter, text: &str, back: usize) {
         number -= 1;
         let ending = &text[starts[number]..];
         let behind = starts.get(number + 1).and_then(|&at| first[text.len() - at]);
-        let pretoken = splitter.first_pretoken(&mut split, ending, behind);
+        let pretoken = splitter.first_pretoken(&mut split, ending.as_bytes(), behind);
         first[ending.len()] = Some(pretoken);
         let (mut at, mut all) = (0, Vec::new());
         while at < ending.len() {

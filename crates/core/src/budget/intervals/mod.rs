@@ -1,0 +1,301 @@
+//! Counting the ids of ranges of one text.
+//!
+//! In: a text, once; then ranges of its characters. Out: how many ids each has when it is encoded by itself. That is
+//! always what encoding the range gives.
+//!
+//! `sums` has the number of ids of every beginning and every ending of the text, from which those of a range follow
+//! if it holds a cut. `tree` is for texts that are one pretoken. What neither can tell is encoded.
+mod places;
+mod sums;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tokenmill_kernels::try_alloc;
+
+use crate::engine::{Engine, Recognizer, Special, Text};
+use crate::error::{Error, Result};
+use crate::pattern::Plan;
+use crate::threads;
+use crate::watch::{Ticker, Watch};
+
+use super::parts::PartEncoder;
+use super::pretoken_model::{PairMemo, PretokenModel};
+use places::Places;
+use sums::Sums;
+use tree::PrefixTree;
+
+/// Ranges that one thread takes at a time.
+const RANGES: usize = 1 << 12;
+
+/// A range is asked for in characters, or in bytes of UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Unicode characters.
+    Characters,
+    /// Bytes of UTF-8.
+    Bytes,
+}
+
+/// A text, and what tells the number of ids of any range of it.
+#[derive(Debug)]
+pub struct IntervalCounter {
+    engine: Arc<Engine>,
+    special: Special,
+    adds_special: bool,
+    text: Box<str>,
+    places: Places,
+    known: Known,
+    /// The number of ids of an empty text.
+    of_empty: usize,
+}
+
+#[derive(Debug)]
+enum Known {
+    Sums(Sums),
+    Tree(PrefixTree),
+    Nothing,
+}
+
+impl IntervalCounter {
+    /// Reads a text. Cost: linear in the text.
+    ///
+    /// # Errors
+    /// As [`Engine::encode`].
+    pub fn new(
+        engine: Arc<Engine>,
+        text: &str,
+        special: Special,
+        adds_special: bool,
+        watch: &dyn Watch,
+    ) -> Result<Self> {
+        if u32::try_from(text.len()).is_err() {
+            let reason = format!("{} bytes are over the limit of 2^32 for one text; cut it", text.len());
+            return Err(Error::argument(reason));
+        }
+        let recognizer = engine.recognizer(&special)?;
+        recognizer.check(text.as_bytes(), watch)?;
+        let encoder = PartEncoder { engine: &engine, recognizer: &recognizer, watch };
+        let ticker = &mut Ticker::new(watch);
+        let is_unsplit = engine.splitter().is_some_and(|splitter| splitter.plan() == Plan::Whole);
+        let places = Places::new(text)?;
+        let known = match PretokenModel::of(&engine, ticker)? {
+            PretokenModel::Tokens(matcher) if is_unsplit && engine.grows(&special) => {
+                Known::Tree(PrefixTree::new(text.as_bytes(), &matcher, ticker)?)
+            }
+            _ => Sums::new(encoder, &special, text, &places)?.map_or(Known::Nothing, Known::Sums),
+        };
+        let of_empty = encoder.count(text, 0..0)?;
+        let text = try_alloc::copy_text(text)?.into_boxed_str();
+        drop(recognizer);
+        Ok(Self { engine, special, adds_special, text, places, known, of_empty })
+    }
+
+    /// The number of characters.
+    pub fn characters(&self) -> usize {
+        self.places.count()
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of ids of a range of the text.
+    ///
+    /// # Errors
+    /// A budget error for a range that the text does not have; as [`Engine::encode`] for bytes inside a character.
+    pub fn count(&self, start: usize, stop: usize, unit: Unit, watch: &dyn Watch) -> Result<usize> {
+        self.check((start, stop), unit)?;
+        let recognizer = self.engine.recognizer(&self.special)?;
+        self.count_range((start, stop), unit, &recognizer, &mut PairMemo::default(), watch)
+    }
+
+    /// The numbers of ids of ranges.
+    ///
+    /// # Errors
+    /// As [`Self::count`], with the number of the range as the field.
+    pub fn count_many(
+        &self,
+        ranges: &[[i64; 2]],
+        unit: Unit,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<i64>> {
+        let recognizer = &self.engine.recognizer(&self.special)?;
+        let threads = threads::threads_for(ranges.len().saturating_mul(64), threads);
+        let units = ranges.len().div_ceil(RANGES);
+        let parts = threads::run(units, threads, watch, |number, watch| {
+            let mut memo = PairMemo::default();
+            memo.reserve()?;
+            let first = number * RANGES;
+            let part = &ranges[first..ranges.len().min(first + RANGES)];
+            try_alloc::collect::<i64, Error>(part.iter().enumerate().map(|(i, &[start, stop])| {
+                let index = |place: i64| usize::try_from(place).unwrap_or(usize::MAX);
+                let range = (index(start), index(stop));
+                let count = self
+                    .check(range, unit)
+                    .and_then(|()| self.count_range(range, unit, recognizer, &mut memo, watch));
+                Ok(count.map_err(|error| error.at_index(first + i).at("ranges"))? as i64)
+            }))
+        })?;
+        let mut counts = try_alloc::vec(ranges.len())?;
+        for part in &parts {
+            counts.extend_from_slice(part);
+        }
+        Ok(counts)
+    }
+
+    /// The farthest stop, so that the range from `start` to it has at most `limit` ids.
+    ///
+    /// # Errors
+    /// As [`Self::count`]; a budget error if the special tokens alone are over the limit.
+    pub fn fits(&self, start: usize, limit: usize, unit: Unit, watch: &dyn Watch) -> Result<usize> {
+        let end = match unit {
+            Unit::Characters => self.places.count(),
+            Unit::Bytes => self.text.len(),
+        };
+        self.check((start, end), unit)?;
+        let Some(from) = self.character(start, unit) else {
+            let reason = format!("byte {start} is inside a character; begin where a character does");
+            return Err(Error::budget(None, None, reason));
+        };
+        let most = self.engine.most_of_text(limit, self.adds_special)?;
+        let recognizer = &self.engine.recognizer(&self.special)?;
+        let stop = self.farthest(from, most, recognizer, watch)?;
+        Ok(match unit {
+            Unit::Characters => stop,
+            Unit::Bytes => self.places.byte(stop),
+        })
+    }
+
+    fn farthest(
+        &self,
+        start: usize,
+        most: usize,
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+    ) -> Result<usize> {
+        if let Known::Sums(sums) = &self.known
+            && let Some(found) = sums.farthest(start, most)
+        {
+            return match found {
+                Ok(stop) => Ok(stop),
+                // Nothing behind these fits, and they are few.
+                Err(few) => {
+                    for stop in few.rev() {
+                        if self.count_characters(start..stop, recognizer, watch)? <= most {
+                            return Ok(stop);
+                        }
+                    }
+                    Ok(start)
+                }
+            };
+        }
+        let (text, rules) = ((&*self.text, self.places.byte(start)), (&self.special, recognizer));
+        let end = self.engine.longest_from(text, most, rules, watch)?;
+        Ok(self.places.character(end).unwrap_or(start))
+    }
+
+    fn check(&self, (start, stop): (usize, usize), unit: Unit) -> Result<()> {
+        let (length, name) = match unit {
+            Unit::Characters => (self.places.count(), "characters"),
+            Unit::Bytes => (self.text.len(), "bytes"),
+        };
+        if start <= stop && stop <= length {
+            return Ok(());
+        }
+        let shown = |place: usize| {
+            if place == usize::MAX { "a negative number".to_owned() } else { place.to_string() }
+        };
+        let reason = format!(
+            "there is no range from {} to {} in a text of {length} {name}; both count from its start",
+            shown(start),
+            shown(stop)
+        );
+        Err(Error::budget(None, None, reason))
+    }
+
+    /// The number of a character in the text, given its place; `None` inside a character.
+    fn character(&self, place: usize, unit: Unit) -> Option<usize> {
+        match unit {
+            Unit::Characters => Some(place),
+            Unit::Bytes => self.places.character(place),
+        }
+    }
+
+    fn count_range(
+        &self,
+        (start, stop): (usize, usize),
+        unit: Unit,
+        recognizer: &Recognizer<'_>,
+        memo: &mut PairMemo,
+        watch: &dyn Watch,
+    ) -> Result<usize> {
+        let count = if let Known::Tree(tree) = &self.known {
+            let byte = |place: usize| if unit == Unit::Bytes { place } else { self.places.byte(place) };
+            let ticker = &mut Ticker::new(watch);
+            let PretokenModel::Tokens(matcher) = PretokenModel::of(&self.engine, ticker)? else {
+                return Err(Error::internal("a tree of tokens without them"));
+            };
+            let (text, range) = (self.text.as_bytes(), byte(start)..byte(stop));
+            let whole = self.engine.model().as_bpe();
+            let whole = whole.and_then(|bpe| bpe.taken_whole(&text[range.clone()], self.engine.vocabulary()));
+            match whole {
+                Some(_) => 1,
+                // Bytes that are no text are pretokens of their own.
+                None if unit == Unit::Bytes && std::str::from_utf8(&text[range.clone()]).is_err() => {
+                    self.count_bytes(range, recognizer, watch)?
+                }
+                None => tree.count(text, range, (&matcher, memo), ticker)?,
+            }
+        } else {
+            match (self.character(start, unit), self.character(stop, unit)) {
+                (Some(start), Some(stop)) => self.count_characters(start..stop, recognizer, watch)?,
+                _ => self.count_bytes(start..stop, recognizer, watch)?,
+            }
+        };
+        Ok(self.engine.count_with_special_tokens(count, self.adds_special))
+    }
+
+    fn count_characters(
+        &self,
+        range: Range<usize>,
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+    ) -> Result<usize> {
+        if range.is_empty() {
+            return Ok(self.of_empty);
+        }
+        let encoder = PartEncoder { engine: &self.engine, recognizer, watch };
+        if let Known::Sums(sums) = &self.known
+            && let Some(count) = sums.count(range.clone(), encoder, &self.text, &self.places)?
+        {
+            return Ok(count);
+        }
+        encoder.count(&self.text, self.places.byte(range.start)..self.places.byte(range.end))
+    }
+
+    fn count_bytes(
+        &self,
+        range: Range<usize>,
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+    ) -> Result<usize> {
+        let encoder = PartEncoder { engine: &self.engine, recognizer, watch };
+        encoder.count_bytes(Text::Bytes(self.text.as_bytes()), range)
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        let known = match &self.known {
+            Known::Sums(sums) => sums.memory(),
+            Known::Tree(tree) => tree.memory(),
+            Known::Nothing => 0,
+        };
+        self.text.len() + self.places.memory() + known
+    }
+}

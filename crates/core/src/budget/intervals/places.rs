@@ -1,0 +1,51 @@
+//! Where the characters of a text are in its bytes.
+use tokenmill_kernels::try_alloc;
+
+use crate::error::Result;
+use crate::ids::to_u32;
+
+/// Characters and bytes of a text.
+#[derive(Debug)]
+pub(super) struct Places {
+    count: usize,
+    /// Where each character begins, and where the last ends; empty for a text of ASCII.
+    starts: Vec<u32>,
+}
+
+impl Places {
+    pub(super) fn new(text: &str) -> Result<Self> {
+        let count = text.chars().count();
+        let mut starts = Vec::new();
+        if count < text.len() {
+            try_alloc::reserve(&mut starts, count + 1)?;
+            starts.extend(text.char_indices().map(|(at, _)| to_u32(at)));
+            starts.push(to_u32(text.len()));
+        }
+        Ok(Self { count, starts })
+    }
+
+    /// The number of characters.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The byte where a character begins.
+    #[inline]
+    pub(super) fn byte(&self, character: usize) -> usize {
+        self.starts.get(character).map_or(character, |&at| at as usize)
+    }
+
+    /// The character that begins at a byte; `None` inside a character.
+    #[inline]
+    pub(super) fn character(&self, byte: usize) -> Option<usize> {
+        if self.starts.is_empty() {
+            return Some(byte);
+        }
+        self.starts.binary_search_by_key(&byte, |&at| at as usize).ok()
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        4 * self.starts.capacity()
+    }
+}

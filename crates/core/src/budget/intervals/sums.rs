@@ -1,0 +1,311 @@
+//! The number of ids of every beginning and every ending of a text.
+//!
+//! In: a text, once; then ranges of its characters. Out: the number of ids of a range, if it holds a cut.
+//!
+//! What is left of a cut has the ids that it has whatever is right of it, and the other way round. So of a range with
+//! a cut, the left part has the ids of an ending of the text up to the cut, and the right part those of a beginning
+//! from the cut on: together the ids of the ending and of the beginning, without those of the whole text.
+use std::ops::Range;
+
+use tokenmill_kernels::try_alloc;
+
+use crate::engine::{Cut, Cuts, Engine, Special, Text};
+use crate::error::{Error, Result};
+use crate::ids::to_u32;
+use crate::model::Scratch;
+use crate::watch::Ticker;
+
+use crate::budget::parts::PartEncoder;
+use crate::budget::prefixes::PrefixReader;
+use crate::budget::pretoken_model::{PairMemo, PretokenModel};
+use crate::budget::pretokens::Pretokens;
+use crate::budget::suffix_counts::SuffixCounts;
+use crate::budget::suffixes::SuffixReader;
+
+use super::places::Places;
+
+/// Beginnings and endings that have more characters than this before or behind the next cut are not counted ahead,
+/// unless each takes constant time.
+const LONG: usize = 1 << 8;
+
+/// In place of a number that is not known.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Numbers of ids, by character.
+#[derive(Debug)]
+pub(super) struct Sums {
+    /// Of the text before the character.
+    before: Vec<u32>,
+    /// Of the text from the character on.
+    behind: Vec<u32>,
+    /// A bit for each character before which the text may be cut.
+    cuts: Vec<u64>,
+    /// How many characters of a range must be before a cut and behind it.
+    margins: (usize, usize),
+    /// Are both sides of a cut texts of their own?
+    parts_are_texts: bool,
+}
+
+impl Sums {
+    /// `None` if a text cannot be cut.
+    pub(super) fn new(
+        encoder: PartEncoder<'_>,
+        special: &Special,
+        text: &str,
+        places: &Places,
+    ) -> Result<Option<Self>> {
+        let engine = encoder.engine;
+        let cuts = engine.cuts(special);
+        let parts_are_texts = cuts.parts_are_texts();
+        if !parts_are_texts && !engine.has_text_cuts() {
+            return Ok(None);
+        }
+        let count = places.count();
+        let mut sums = Self {
+            before: try_alloc::filled(UNKNOWN, count + 1)?,
+            behind: try_alloc::filled(UNKNOWN, count + 1)?,
+            cuts: try_alloc::filled(0, count / 64 + 1)?,
+            margins: if parts_are_texts { (0, 0) } else { (1, 2) },
+            parts_are_texts,
+        };
+        let ticker = &mut Ticker::new(encoder.watch);
+        sums.find_cuts(text, cuts, ticker)?;
+        let is_canonical = matches!(PretokenModel::of(engine, ticker)?, PretokenModel::Tokens(_));
+        if engine.grows(special) && is_canonical {
+            sums.read_pretokens(engine, text, places, ticker)?;
+        } else {
+            sums.read_parts(encoder, cuts, text, places)?;
+        }
+        Ok(Some(sums))
+    }
+
+    fn find_cuts(&mut self, text: &str, cuts: Cuts<'_>, ticker: &mut Ticker<'_>) -> Result<()> {
+        for (number, (at, _)) in text.char_indices().enumerate().skip(1) {
+            ticker.spend(4)?;
+            if cuts.at(text, at).is_some() {
+                self.cuts[number / 64] |= 1 << (number % 64);
+            }
+        }
+        Ok(())
+    }
+
+    /// For texts of which a split alone looks across pretokens, with canonical merges: each character takes constant
+    /// time.
+    fn read_pretokens(
+        &mut self,
+        engine: &Engine,
+        text: &str,
+        places: &Places,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let Some(splitter) = engine.splitter() else {
+            return Err(Error::internal("a text grows without a splitter"));
+        };
+        let model = PretokenModel::of(engine, ticker)?;
+        let (memo, scratch) = (&mut PairMemo::default(), &mut Scratch::default());
+        let mut pretokens = Pretokens::default();
+        let mut reader =
+            PrefixReader { engine, splitter: Some(splitter), model, memo: &mut *memo, scratch, ticker };
+        for (number, before) in self.before.iter_mut().enumerate() {
+            let beginning = &text.as_bytes()[..places.byte(number)];
+            pretokens.read(beginning, &mut reader)?;
+            *before = to_u32(pretokens.count(beginning, &mut reader)?);
+        }
+        let mut suffixes = SuffixCounts::default();
+        let mut reader = SuffixReader { engine, model, memo, scratch, ticker };
+        for (number, behind) in self.behind.iter_mut().enumerate().rev() {
+            let ending = &text.as_bytes()[places.byte(number)..];
+            suffixes.read(ending, splitter, &mut reader)?;
+            *behind = suffixes.count(ending.len()).map_or(UNKNOWN, to_u32);
+        }
+        Ok(())
+    }
+
+    /// For all other texts: what is between two cuts is encoded for each of its characters, unless it is long.
+    fn read_parts(
+        &mut self,
+        encoder: PartEncoder<'_>,
+        cuts: Cuts<'_>,
+        text: &str,
+        places: &Places,
+    ) -> Result<()> {
+        let count = places.count();
+        let cut_at = |number: usize| {
+            let found = if number == 0 { None } else { cuts.at(text, places.byte(number)) };
+            found.map_or(Cut { at: places.byte(number), before: places.byte(number), seen: 0 }, |cut| {
+                if self.parts_are_texts { Cut { before: cut.at, ..cut } } else { cut }
+            })
+        };
+        let mut ids = Vec::new();
+        let mut count_from = |from: Cut, to: usize| {
+            ids.clear();
+            encoder.append(Text::Str(text), from, places.byte(to), &mut ids)?;
+            Ok::<_, Error>(ids.len())
+        };
+        // Beginnings: from the last cut that is one of the beginning.
+        let (_, seen) = self.margins;
+        let (mut before, mut last, mut known) = (std::mem::take(&mut self.before), 0, 0);
+        let mut next = self.next_cut(1);
+        for number in 0..=count {
+            while let Some(cut) = next.filter(|&cut| cut + seen <= number) {
+                known += count_from(cut_at(last), cut)?;
+                (last, next) = (cut, self.next_cut(cut + 1));
+                before[cut] = to_u32(known);
+            }
+            if number - last <= LONG && before[number] == UNKNOWN {
+                before[number] = to_u32(known + count_from(cut_at(last), number)?);
+            }
+        }
+        before[count] = to_u32(known + count_from(cut_at(last), count)?);
+        // Cuts near the end that no beginning shows.
+        while let Some(cut) = next.filter(|&cut| cut < count) {
+            known += count_from(cut_at(last), cut)?;
+            (last, next) = (cut, self.next_cut(cut + 1));
+            before[cut] = to_u32(known);
+        }
+        self.before = before;
+        // Endings: up to the first cut behind their first character.
+        let total = self.total();
+        let mut first: Option<usize> = None;
+        for number in (0..=count).rev() {
+            if number + 1 <= count && self.is_cut(number + 1) {
+                first = Some(number + 1);
+            }
+            let (to, rest) = first.map_or((count, 0), |cut| (cut, total - self.before[cut]));
+            if to - number <= LONG {
+                let part = places.byte(number)..places.byte(to);
+                self.behind[number] = to_u32(encoder.count(text, part)?) + rest;
+            }
+        }
+        Ok(())
+    }
+
+    fn total(&self) -> u32 {
+        self.before.last().copied().unwrap_or_default()
+    }
+
+    fn is_cut(&self, number: usize) -> bool {
+        self.cuts[number / 64] >> (number % 64) & 1 == 1
+    }
+
+    /// The first cut before a character or behind it.
+    #[inline]
+    fn next_cut(&self, number: usize) -> Option<usize> {
+        let mut word = number / 64;
+        let mut bits = self.cuts.get(word)? & (u64::MAX << (number % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.cuts.get(word)?;
+        }
+        Some(64 * word + bits.trailing_zeros() as usize)
+    }
+
+    /// The last cut before a character.
+    fn last_cut(&self, before: usize) -> Option<usize> {
+        let last = before.checked_sub(1)?;
+        let mut word = last / 64;
+        let mut bits = self.cuts[word] & (u64::MAX >> (63 - last % 64));
+        while bits == 0 {
+            word = word.checked_sub(1)?;
+            bits = self.cuts[word];
+        }
+        Some(64 * word + 63 - bits.leading_zeros() as usize)
+    }
+
+    /// The number of ids of a range that is not empty; `None` if it holds no cut.
+    #[inline]
+    pub(super) fn count(
+        &self,
+        range: Range<usize>,
+        encoder: PartEncoder<'_>,
+        text: &str,
+        places: &Places,
+    ) -> Result<Option<usize>> {
+        let Range { start, end } = range;
+        let (before, behind) = (self.before[end], self.behind[start]);
+        if start == 0 && before != UNKNOWN {
+            return Ok(Some(before as usize));
+        }
+        if end + 1 == self.before.len() && behind != UNKNOWN {
+            return Ok(Some(behind as usize));
+        }
+        let first = self.next_cut(start + self.margins.0).filter(|&cut| cut + self.margins.1 <= end);
+        let Some(first) = first else { return Ok(None) };
+        let total = self.total();
+        let to_first = match behind {
+            UNKNOWN => to_u32(encoder.count(text, places.byte(start)..places.byte(first))?),
+            _ => behind - (total - self.before[first]),
+        };
+        let from_first = if before == UNKNOWN {
+            let last = self.last_cut(end + 1 - self.margins.1).unwrap_or(first);
+            let mut ids = Vec::new();
+            let at = places.byte(last);
+            let left = if self.parts_are_texts { at } else { places.byte(last - 1) };
+            let cut = Cut { at, before: left, seen: at };
+            encoder.append(Text::Str(text), cut, places.byte(end), &mut ids)?;
+            self.before[last] - self.before[first] + to_u32(ids.len())
+        } else {
+            before - self.before[first]
+        };
+        Ok(Some((to_first + from_first) as usize))
+    }
+
+    /// The farthest stop, so that the range from `start` has at most `most` ids. An `Err` has the stops of which one is
+    /// it, if it is not `start`. `None` if it is not known.
+    pub(super) fn farthest(
+        &self,
+        start: usize,
+        most: usize,
+    ) -> Option<std::result::Result<usize, Range<usize>>> {
+        let count = self.before.len() - 1;
+        let behind = Some(self.behind[start]).filter(|&behind| behind != UNKNOWN)?;
+        // Beginnings that have at most so many ids fit.
+        let limit = (most + self.total() as usize).checked_sub(behind as usize);
+        let shown = |cut: &usize| cut + self.margins.1 <= count;
+        let fits = |number: usize| {
+            let known = self.before[number];
+            limit.is_some_and(|limit| known as usize <= limit)
+        };
+        if behind as usize <= most {
+            return Some(Ok(count));
+        }
+        let first = self.next_cut(start + self.margins.0.max(1)).filter(shown);
+        let Some(first) = first.filter(|&cut| fits(cut)) else {
+            // No part fits that goes on behind the first cut.
+            let end = first.map_or(count, |cut| cut + self.margins.1.max(1) - 1);
+            return (end - start <= LONG).then_some(Err(start + 1..end + 1));
+        };
+        // The last cut up to which it fits, by halves: the number of ids up to a cut grows from cut to cut.
+        let (mut low, mut high) = (first, count);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            match self.last_cut(middle + 1).filter(|&cut| cut > low) {
+                Some(cut) if fits(cut) => low = cut,
+                Some(cut) => high = cut - 1,
+                None => match self.next_cut(middle + 1).filter(|&cut| cut <= high) {
+                    Some(cut) if fits(cut) => low = cut,
+                    _ => high = low,
+                },
+            }
+        }
+        // Behind the next cut nothing fits.
+        let next = self.next_cut(low + 1).filter(shown);
+        let end = next.map_or(count, |cut| cut + self.margins.1.max(1) - 1);
+        let from = low + self.margins.1;
+        if end.checked_sub(low)? > LONG && self.before[low..=end].contains(&UNKNOWN) {
+            return None;
+        }
+        let found = (from..=end).rev().find(|&stop| fits(stop));
+        match found {
+            Some(stop) => Some(Ok(stop)),
+            None if self.margins.1 == 0 => Some(Ok(low)),
+            // It ends where this cut does not show yet.
+            None => (from - start <= LONG).then_some(Err(start + 1..from)),
+        }
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        4 * (self.before.capacity() + self.behind.capacity()) + 8 * self.cuts.capacity()
+    }
+}

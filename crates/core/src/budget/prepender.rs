@@ -1,0 +1,257 @@
+//! Counting the ids of a text that grows at its start.
+//!
+//! In: pieces of text. Out: after each piece how many ids the text so far has. They must always be those of encoding
+//! the text so far at once.
+//!
+//! Where a split alone looks across pretokens, the number of ids of every suffix is kept (`suffix_counts`), and a
+//! character takes constant time. Elsewhere the text up to the first place is encoded again at which any text may be
+//! cut (`suffix_words`); where there is no such place, all of it.
+use std::sync::Arc;
+
+use crate::engine::{Engine, Special, Text};
+use crate::error::{Error, Result};
+use crate::ids::TokenId;
+use crate::model::Scratch;
+use crate::model::bpe::Bpe;
+use crate::pattern::Plan;
+use crate::watch::{Ticker, Watch};
+
+use super::front_text::FrontText;
+use super::history::{History, Snapshot};
+use super::pretoken_model::{PairMemo, PretokenModel};
+use super::suffix_counts::SuffixCounts;
+use super::suffix_words::SuffixWords;
+use super::suffixes::SuffixReader;
+
+/// A text that grows at its start, and the number of its ids.
+#[derive(Debug)]
+pub struct Prepender {
+    engine: Arc<Engine>,
+    special: Special,
+    text: FrontText,
+    /// The number of characters, if all of the text is UTF-8.
+    characters: Option<usize>,
+    way: Way,
+    memo: PairMemo,
+    scratch: Box<Scratch>,
+    count: usize,
+    history: History,
+}
+
+/// How the ids of a text that grows are counted.
+#[derive(Debug)]
+enum Way {
+    /// Pretoken by pretoken.
+    Pretokens(Box<SuffixCounts>),
+    /// Word by word.
+    Words(Box<SuffixWords>),
+    /// The whole text again.
+    Again,
+}
+
+impl Prepender {
+    /// An empty text.
+    ///
+    /// # Errors
+    /// A special-token error for a literal in [`Special::Only`] that is no special token.
+    pub fn new(engine: Arc<Engine>, special: Special) -> Result<Self> {
+        engine.recognizer(&special)?;
+        let way = if engine.grows(&special) {
+            Way::Pretokens(Box::default())
+        } else if engine.has_text_cuts() {
+            Way::Words(Box::default())
+        } else {
+            Way::Again
+        };
+        Ok(Self {
+            engine,
+            special,
+            text: FrontText::default(),
+            characters: Some(0),
+            way,
+            memo: PairMemo::default(),
+            scratch: Box::default(),
+            count: 0,
+            history: History::default(),
+        })
+    }
+
+    /// Puts a piece in front of the text.
+    ///
+    /// # Errors
+    /// As [`Engine::encode`] for the whole text; the text is then as it was before.
+    pub fn push(&mut self, piece: Text<'_>, watch: &dyn Watch) -> Result<()> {
+        let (before, characters) = (self.text.len(), self.characters);
+        let length = before + piece.as_bytes().len();
+        if u32::try_from(length).is_err() {
+            let reason = format!("{length} bytes are over the limit of 2^32 for one text; cut it");
+            return Err(Error::argument(reason));
+        }
+        self.text.prepend(piece.as_bytes())?;
+        let of_piece = match piece {
+            Text::Str(text) => Some(text.chars().count()),
+            Text::Bytes(_) => None,
+        };
+        self.characters = characters.zip(of_piece).map(|(all, more)| all + more);
+        let done = self.read(watch);
+        if done.is_err() {
+            self.characters = characters;
+            self.go_back(before, watch)?;
+        }
+        done
+    }
+
+    /// Reads what was put in front.
+    fn read(&mut self, watch: &dyn Watch) -> Result<()> {
+        let Self { engine, special, text, way, memo, scratch, .. } = self;
+        let text = text.as_bytes();
+        self.count = match way {
+            Way::Again => engine.count(Text::Bytes(text), special, 1, watch)?,
+            Way::Words(words) => {
+                words.read(text, (engine, special), watch)?;
+                words.count()
+            }
+            Way::Pretokens(suffixes) => {
+                let ticker = &mut Ticker::new(watch);
+                let Some(splitter) = engine.splitter() else {
+                    return Err(Error::internal("a text grows without a splitter"));
+                };
+                let model = PretokenModel::of(engine, ticker)?;
+                suffixes.read(text, splitter, &mut SuffixReader { engine, model, memo, scratch, ticker })?;
+                let count = suffixes.count(text.len());
+                count.ok_or_else(|| Error::internal("a text that was not read"))?
+            }
+        };
+        Ok(())
+    }
+
+    /// The number of ids of the text so far.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The text so far.
+    pub fn text(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// The number of its characters; `None` if bytes were put in front.
+    pub fn characters(&self) -> Option<usize> {
+        self.characters
+    }
+
+    /// The tokenizer.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The ids of the text so far. Cost: that of encoding it.
+    ///
+    /// # Errors
+    /// Out of memory; cancellation.
+    pub fn ids(&self, watch: &dyn Watch) -> Result<Vec<TokenId>> {
+        let mut ids = Vec::new();
+        self.engine.encode(Text::Bytes(self.text.as_bytes()), &self.special, 1, watch, &mut ids)?;
+        Ok(ids)
+    }
+
+    /// Cuts the text to its last `length` bytes.
+    ///
+    /// # Errors
+    /// A budget error if it is shorter; as [`Self::push`] for a text that begins inside a character.
+    pub fn truncate(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
+        let Some(removed) = self.text.len().checked_sub(length) else {
+            let reason = format!("the text has {} bytes; it cannot be cut to {length}", self.text.len());
+            return Err(Error::budget(None, None, reason));
+        };
+        let removed = &self.text.as_bytes()[..removed];
+        let left =
+            self.characters.map(|all| all - removed.iter().filter(|&byte| byte & 0xc0 != 0x80).count());
+        self.history.note_cut(length)?;
+        self.go_back(length, watch)?;
+        self.characters = left;
+        Ok(())
+    }
+
+    /// Cuts the text to its last `count` characters.
+    ///
+    /// # Errors
+    /// As [`Self::truncate`]; a budget error if bytes were put in front.
+    pub fn truncate_characters(&mut self, count: usize, watch: &dyn Watch) -> Result<()> {
+        let Some(all) = self.characters else {
+            let reason = "bytes were pushed to this text, so that it is cut by bytes";
+            return Err(Error::budget(None, None, reason));
+        };
+        let Some(removed) = all.checked_sub(count) else {
+            let reason = format!("the text has {all} characters; it cannot be cut to {count}");
+            return Err(Error::budget(None, None, reason));
+        };
+        let text = self.text.as_bytes();
+        let mut starts = text.iter().enumerate().filter(|(_, byte)| *byte & 0xc0 != 0x80);
+        let bytes = starts.nth(removed).map_or(text.len(), |(at, _)| at);
+        self.truncate(text.len() - bytes, watch)
+    }
+
+    /// What [`Self::restore`] goes back to: the text so far.
+    pub fn snapshot(&self) -> Snapshot {
+        self.history.snapshot(self.text.len())
+    }
+
+    /// Removes everything that was put in front since a snapshot.
+    ///
+    /// # Errors
+    /// A budget error if the text was cut to less than it had then.
+    pub fn restore(&mut self, snapshot: Snapshot, watch: &dyn Watch) -> Result<()> {
+        self.history.check(snapshot, self.text.len())?;
+        self.truncate(snapshot.length(), watch)
+    }
+
+    /// Makes the text as long as it was once.
+    fn go_back(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
+        self.text.truncate(length);
+        match &mut self.way {
+            Way::Again => {}
+            Way::Words(words) => words.truncate(length),
+            Way::Pretokens(suffixes) => suffixes.truncate(length),
+        }
+        self.read(watch)
+    }
+
+    /// A number of bytes at the end and of their ids that nothing that is put in front changes; not always the
+    /// largest.
+    ///
+    /// # Errors
+    /// Those of the watch.
+    pub fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
+        let Way::Pretokens(suffixes) = &self.way else {
+            return Ok(match &self.way {
+                Way::Words(words) => words.stable(),
+                _ => (0, 0),
+            });
+        };
+        let Ok(text) = std::str::from_utf8(self.text.as_bytes()) else { return Ok((0, 0)) };
+        let ticker = &mut Ticker::new(watch);
+        ticker.spend(text.len() / 8)?;
+        let is_unsplit = self.engine.splitter().is_some_and(|splitter| splitter.plan() == Plan::Whole);
+        let is_merged = self.engine.model().as_bpe().is_some_and(Bpe::builds_every_token);
+        if is_unsplit && is_merged {
+            return Ok(match PretokenModel::of(&self.engine, ticker)? {
+                PretokenModel::Tokens(matcher) => suffixes.of_whole().settled(&matcher),
+                PretokenModel::Again => (0, 0),
+            });
+        }
+        let cut = self.engine.cuts(&self.special).next(text, 0..text.len());
+        let length = cut.map_or(0, |cut| text.len() - cut.at);
+        Ok((length, suffixes.count(length).unwrap_or_default()))
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        let way = match &self.way {
+            Way::Again => 0,
+            Way::Words(words) => words.memory(),
+            Way::Pretokens(suffixes) => suffixes.memory(),
+        };
+        self.text.memory() + self.history.memory() + self.memo.memory() + self.scratch.memory() + way
+    }
+}

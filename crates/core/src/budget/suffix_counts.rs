@@ -1,0 +1,184 @@
+//! The number of ids of each suffix of a text that grows at its start, pretoken by pretoken.
+//!
+//! In: the text, whenever it has grown. Out: the number of ids of any suffix that begins with a character. No match
+//! looks at what is before it, so that a suffix has the ids of its first pretoken and those of the suffix behind that.
+//!
+//! Places are lengths of suffixes, in bytes. What is known of a suffix stays so, whatever stands in front of it.
+use tokenmill_kernels::try_alloc;
+
+use crate::engine::{Special, Text};
+use crate::error::{Error, Result};
+use crate::ids::to_u32;
+use crate::pattern::{BackwardSplit, FirstPretoken, Splitter};
+use crate::watch::Unwatched;
+
+use super::suffixes::{SuffixReader, Suffixes};
+
+/// Pretokens whose suffixes are kept: a text may end the first one at two places by turns.
+const KEPT: usize = 2;
+
+/// What is known of all suffixes of a text.
+#[derive(Debug)]
+pub(super) struct SuffixCounts {
+    /// By length.
+    suffixes: Vec<Suffix>,
+    split: BackwardSplit,
+    /// The place where the run of UTF-8 ends that `split` has read.
+    split_end: usize,
+    /// The suffixes of the pretokens that end at a place; the last one was asked for last.
+    pretokens: [(usize, Suffixes); KEPT],
+}
+
+/// A suffix of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Suffix {
+    /// The number of ids; [`Suffix::UNKNOWN`] where no character begins.
+    count: u32,
+    /// Where its first pretoken ends.
+    end: u32,
+    /// Where the run of UTF-8 ends that it begins with, or the run of bytes that are none.
+    run_end: u32,
+    is_match: bool,
+    is_text: bool,
+}
+
+impl Suffix {
+    const EMPTY: Self = Self { count: 0, end: 0, run_end: 0, is_match: true, is_text: true };
+    const UNKNOWN: u32 = u32::MAX;
+}
+
+impl Default for SuffixCounts {
+    fn default() -> Self {
+        Self {
+            suffixes: vec![Suffix::EMPTY],
+            split: BackwardSplit::default(),
+            split_end: 0,
+            pretokens: [(); KEPT].map(|()| (usize::MAX, Suffixes::default())),
+        }
+    }
+}
+
+impl SuffixCounts {
+    /// Reads what was put in front of the text since the last time.
+    pub(super) fn read(
+        &mut self,
+        text: &[u8],
+        splitter: &Splitter,
+        reader: &mut SuffixReader<'_, '_>,
+    ) -> Result<()> {
+        let new = (text.len() + 1).saturating_sub(self.suffixes.len());
+        try_alloc::reserve(&mut self.suffixes, new)?;
+        // The characters in front, up to one behind which the suffix is known.
+        let mut starts = Vec::new();
+        let mut at = 0;
+        while at < text.len() && self.count(text.len() - at).is_none() {
+            let width = width_at(&text[at..]);
+            try_alloc::push(&mut starts, (at, width))?;
+            at += width.0;
+        }
+        for &(at, (width, is_text)) in starts.iter().rev() {
+            let suffix = self.suffix(&text[at..], (width, is_text), splitter, reader)?;
+            let unknown = Suffix { count: Suffix::UNKNOWN, ..Suffix::EMPTY };
+            let length = text.len() - at;
+            // The capacity is reserved.
+            self.suffixes.resize(self.suffixes.len().max(length + 1), unknown);
+            self.suffixes[length] = suffix;
+        }
+        Ok(())
+    }
+
+    /// What a suffix is, given those behind it.
+    fn suffix(
+        &mut self,
+        text: &[u8],
+        (width, is_text): (usize, bool),
+        splitter: &Splitter,
+        reader: &mut SuffixReader<'_, '_>,
+    ) -> Result<Suffix> {
+        let length = text.len();
+        let behind = self.suffixes[length - width];
+        let goes_on = width < length && behind.is_text == is_text;
+        let run_end = if goes_on { behind.run_end as usize } else { length - width };
+        let run = &text[..length - run_end];
+        let first = if is_text {
+            if self.split_end != run_end {
+                self.split = BackwardSplit::default();
+                self.split_end = run_end;
+            }
+            let end = length - width - behind.end as usize;
+            let behind = goes_on.then_some(FirstPretoken { end, is_match: behind.is_match });
+            splitter.first_pretoken(&mut self.split, run, behind)
+        } else {
+            if !reader.engine.description().is_byte_level() {
+                // This says what is wrong with it.
+                reader.engine.count(Text::Bytes(text), &Special::Text, 1, &Unwatched)?;
+            }
+            FirstPretoken { end: run.len(), is_match: true }
+        };
+        let end = length - first.end;
+        let known = self.count(end).ok_or_else(|| Error::internal("a suffix that was not read"))?;
+        let of_pretoken = reader.count(self.suffixes_of(end), &text[..first.end])?;
+        Ok(Suffix {
+            count: to_u32(known + of_pretoken),
+            end: to_u32(end),
+            run_end: to_u32(run_end),
+            is_match: first.is_match,
+            is_text,
+        })
+    }
+
+    /// The suffixes of the pretoken that ends at a place, as far as they were read.
+    fn suffixes_of(&mut self, end: usize) -> &mut Suffixes {
+        match self.pretokens.iter().position(|(of, _)| *of == end) {
+            Some(at) => self.pretokens[at..].rotate_left(1),
+            None => {
+                self.pretokens.rotate_left(1);
+                let (of, suffixes) = &mut self.pretokens[KEPT - 1];
+                *of = end;
+                suffixes.clear();
+            }
+        }
+        &mut self.pretokens[KEPT - 1].1
+    }
+
+    /// The number of ids of the suffix of a length; `None` if it was not read.
+    pub(super) fn count(&self, length: usize) -> Option<usize> {
+        let suffix = self.suffixes.get(length)?;
+        (suffix.count != Suffix::UNKNOWN).then_some(suffix.count as usize)
+    }
+
+    /// The suffixes of the only pretoken of a text that is not split.
+    pub(super) fn of_whole(&self) -> &Suffixes {
+        &self.pretokens[KEPT - 1].1
+    }
+
+    /// Forgets longer suffixes.
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.suffixes.truncate(length + 1);
+        if length < self.split_end {
+            self.split = BackwardSplit::default();
+        } else {
+            self.split.truncate(length - self.split_end);
+        }
+        for (end, suffixes) in &mut self.pretokens {
+            suffixes.truncate(length.saturating_sub(*end));
+        }
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<Suffix>() * self.suffixes.capacity()
+            + self.pretokens.iter().map(|(_, suffixes)| suffixes.memory()).sum::<usize>()
+    }
+}
+
+/// The bytes of the character that a text begins with, or of what is none; and which of the two it is.
+fn width_at(text: &[u8]) -> (usize, bool) {
+    let first = &text[..text.len().min(4)];
+    let chunk = first.utf8_chunks().next();
+    match chunk.map(|chunk| (chunk.valid().chars().next(), chunk.invalid().len())) {
+        Some((Some(first), _)) => (first.len_utf8(), true),
+        Some((None, invalid)) => (invalid.max(1), false),
+        None => (1, false),
+    }
+}

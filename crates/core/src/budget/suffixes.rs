@@ -1,0 +1,133 @@
+//! The encodings of all suffixes of one pretoken that grows at its start.
+//!
+//! In: the bytes of the pretoken, from the last to the first. Out: for any suffix how many ids it has, and which.
+//!
+//! For canonical merges the first token of each suffix is kept, with the number of tokens from there on: behind the
+//! first token stands the encoding of a shorter suffix. So a byte takes constant time, whatever the length. Other
+//! models are asked again for each suffix.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tokenmill_kernels::try_alloc;
+
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::model::Scratch;
+use crate::model::bpe::Matcher;
+use crate::watch::Ticker;
+
+use super::pretoken_model::{PairMemo, PretokenModel};
+
+/// The suffixes of one pretoken.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Suffixes {
+    /// By length, from 1 on: the first token of the suffix, and the number of its tokens.
+    first: Vec<(u32, u32)>,
+}
+
+impl Suffixes {
+    /// Begins another pretoken.
+    pub(super) fn clear(&mut self) {
+        self.first.clear();
+    }
+
+    /// Removes suffixes of more than `length` bytes.
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.first.truncate(length);
+    }
+
+    /// Reads a pretoken from where it began before to where it begins now.
+    fn extend(
+        &mut self,
+        (matcher, memo): (&Matcher<'_>, &mut PairMemo),
+        pretoken: &[u8],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let Some(new) = pretoken.len().checked_sub(self.first.len()) else { return Ok(()) };
+        ticker.spend(8 * new)?;
+        try_alloc::reserve(&mut self.first, new)?;
+        memo.reserve()?;
+        for at in (0..new).rev() {
+            let suffix = &pretoken[at..];
+            let mut token = matcher.longest_at_start(suffix);
+            let found = loop {
+                let Some(candidate) = token else {
+                    return Err(Error::internal("no token begins a suffix of a pretoken"));
+                };
+                let Some(behind) = (suffix.len() - matcher.length(candidate)).checked_sub(1) else {
+                    break (candidate, 1);
+                };
+                let (next, count) = self.first[behind];
+                if memo.stays_apart(matcher, candidate, next) {
+                    break (candidate, count + 1);
+                }
+                token = matcher.shorter_at_start(candidate);
+            };
+            self.first.push(found);
+        }
+        Ok(())
+    }
+
+    /// How many bytes at the end of the pretoken have tokens that nothing in front of it changes, and the number of
+    /// these tokens: all encodings that a longer pretoken may go on to agree from there on.
+    ///
+    /// A token that begins before the pretoken begins ends at one of its first places, no farther in than the longest
+    /// token reaches. So a longer pretoken ends with the encoding of a suffix that begins at one of these places.
+    /// Cost: that of walking on from all of them until they meet.
+    pub(super) fn settled(&self, matcher: &Matcher<'_>) -> (usize, usize) {
+        let length = self.first.len();
+        let count = |left: usize| if left == 0 { 0 } else { self.first[left - 1].1 as usize };
+        let last = (length + 1).saturating_sub(matcher.longest_length());
+        // The places by what is left behind them, the longest first.
+        let mut places: BinaryHeap<Reverse<usize>> =
+            (last..=length).map(|left| Reverse(length - left)).collect();
+        while let Some(Reverse(place)) = places.pop() {
+            while places.peek() == Some(&Reverse(place)) {
+                places.pop();
+            }
+            let left = length - place;
+            if places.is_empty() || left == 0 {
+                return (left, count(left));
+            }
+            places.push(Reverse(place + matcher.length(self.first[left - 1].0)));
+        }
+        (0, 0)
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        8 * self.first.capacity()
+    }
+}
+
+/// Answers questions about suffixes of pretokens.
+pub(super) struct SuffixReader<'a, 'w> {
+    pub(super) engine: &'a Engine,
+    pub(super) model: PretokenModel<'a>,
+    pub(super) memo: &'a mut PairMemo,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) ticker: &'a mut Ticker<'w>,
+}
+
+impl SuffixReader<'_, '_> {
+    /// The number of ids of a pretoken, of which `suffixes` are known.
+    pub(super) fn count(&mut self, suffixes: &mut Suffixes, pretoken: &[u8]) -> Result<usize> {
+        match self.model {
+            PretokenModel::Tokens(matcher) => {
+                suffixes.extend((&matcher, self.memo), pretoken, self.ticker)?;
+                let whole = self.engine.model().as_bpe();
+                if whole.and_then(|bpe| bpe.taken_whole(pretoken, self.engine.vocabulary())).is_some() {
+                    return Ok(1);
+                }
+                let first = suffixes.first.get(pretoken.len().wrapping_sub(1));
+                Ok(first.map_or(0, |&(_, count)| count as usize))
+            }
+            PretokenModel::Again => {
+                self.scratch.wants_ends = false;
+                let vocabulary = self.engine.vocabulary();
+                self.engine.model().encode(pretoken, vocabulary, self.scratch, self.ticker)?;
+                Ok(self.scratch.ids.len())
+            }
+        }
+    }
+}
