@@ -16,8 +16,10 @@ from ._core import (
     Appender,
     DecodeStream,
     Encoding,
+    IntervalCounter,
     LoadFinding,
     LoadReport,
+    Prepender,
     Snapshot,
     Tokenizer,
     TrainingReport,
@@ -31,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._train import train
     from .chunks import Chunk, Chunks
+    from .editing import Edit
     from .embedding_plan import EmbeddingPlan
     from .errors import (
         BudgetError,
@@ -61,6 +64,7 @@ else:
         "BudgetError": "errors",
         "Chunk": "chunks",
         "Chunks": "chunks",
+        "Edit": "editing",
         "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
         "FormatError": "errors",
@@ -85,6 +89,7 @@ else:
         "causal_mask": "model_inputs",
         "chat": "chat",
         "chunks": "chunks",
+        "editing": "editing",
         "collator": "model_inputs",
         "embedding_plan": "embedding_plan",
         "errors": "errors",
@@ -118,6 +123,7 @@ else:
             "chat",
             "chunks",
             "compat",
+            "editing",
             "embedding_plan",
             "errors",
             "explain",
@@ -137,12 +143,14 @@ __all__ = [
     "Chunk",
     "Chunks",
     "DecodeStream",
+    "Edit",
     "EmbeddingPlan",
     "Encoding",
     "Explanation",
     "FormatError",
     "HookError",
     "InternalError",
+    "IntervalCounter",
     "LoadFinding",
     "LoadReport",
     "ManifestError",
@@ -151,6 +159,7 @@ __all__ = [
     "Packed",
     "PatternError",
     "Plan",
+    "Prepender",
     "Ragged",
     "RaggedEncodings",
     "Snapshot",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .chat import ChatEncoding, Literals, RenderedChat, TrainOn
 from .chunks import Chunk, Chunks
+from .editing import Edit
 from .embedding_plan import EmbeddingPlan
 from .explain import Explanation
 from .model_inputs import ModelInputs
@@ -23,8 +24,10 @@ __all__ = [
     "DecodeStream",
     "EncodedRows",
     "Encoding",
+    "IntervalCounter",
     "LoadFinding",
     "LoadReport",
+    "Prepender",
     "ReadyIds",
     "Snapshot",
     "Tokenizer",
@@ -69,6 +72,7 @@ _Truncation = Literal["longest_first", "only_first", "only_second"] | bool | Non
 _Padding = Literal["longest", "max_length"] | bool | None
 _Side = Literal["left", "right"]
 _Border = Literal["character", "grapheme", "word", "sentence", "line"]
+_Unit = Literal["characters", "bytes"]
 _Oversize = Literal["split", "error", "keep"]
 _Ids = Sequence[int] | npt.NDArray[Any]
 _SpecialTokens = Sequence[str] | Mapping[str, int] | None
@@ -205,8 +209,82 @@ class Appender:
     def __len__(self) -> int: ...
 
 @final
+class Prepender:
+    """Counts the ids of a text that grows at its start; made by `Tokenizer.prepender`.
+
+    After each `push`, `token_count` is what `count` gives for the text so far, and `ids()` what `encode` gives, at the
+    cost of encoding it. For one thread at a time. Cost of a push: constant per character, on average; linear in the
+    text so far where the table in docs/budgets.md says so.
+    """
+    def push(self, text: _Text, /) -> None:
+        """Puts a piece of text in front, or of bytes where `encode` takes them.
+
+        Errors are those of `encode` for the whole text, which is then as it was before.
+        """
+    @property
+    def token_count(self) -> int:
+        """The number of ids of the text so far."""
+    def ids(self) -> list[int]:
+        """The ids of the text so far, a new list."""
+    def truncate(self, length: int, /) -> None:
+        """Cuts the text to its last `length` characters, or bytes if bytes were pushed.
+
+        Raises `BudgetError` if it is shorter.
+        """
+    def snapshot(self) -> Snapshot:
+        """The text so far, for `restore`. Cost: constant; nothing is copied."""
+    def restore(self, snapshot: Snapshot, /) -> None:
+        """Removes everything that was pushed since a snapshot was taken.
+
+        Raises `BudgetError` for a snapshot of another prepender, and if the text was cut to less than it had then.
+        """
+    @property
+    def stable_length(self) -> int:
+        """A number of characters (bytes, if bytes were pushed) at the end of the text whose ids, the last `stable_count`
+        ones, nothing that is pushed later changes. Sound, but not always the largest such number; it may be 0.
+        """
+    @property
+    def stable_count(self) -> int:
+        """The number of ids, the last ones of the text, that nothing that is pushed later changes: those of the last
+        `stable_length` characters. Special tokens around the text do not count.
+        """
+    def __len__(self) -> int: ...
+
+@final
+class IntervalCounter:
+    """Counts the ids of any range of a text; made by `Tokenizer.interval_counter`.
+
+    A count is what `count` gives for the range by itself: `text[start:stop]`. It takes constant time, but for ranges
+    within a long pretoken, and where docs/budgets.md says so. Places are characters, or with `unit="bytes"` bytes of
+    UTF-8. Safe to share between threads.
+    """
+    def count(self, start: int, stop: int, unit: _Unit = "characters") -> int:
+        """The number of ids of the range from `start` to `stop`.
+
+        Raises `BudgetError` for a range that the text does not have, and what `encode` raises for a range that begins
+        or ends inside a character.
+        """
+    def count_many(
+        self, ranges: _Ranges, unit: _Unit = "characters", *, num_threads: int = 1
+    ) -> npt.NDArray[np.int64]:
+        """The numbers of ids of many ranges, an int64 array. `ranges` are pairs of places, or an array of shape `(n, 2)`.
+
+        Raises what `count` raises, with the number of the range.
+        """
+    def fits(self, start: int, n: int, unit: _Unit = "characters") -> int:
+        """The farthest place so that the range from `start` to it has at most `n` ids.
+
+        Raises `BudgetError` for a `start` that is not in the text or inside a character, and if the special tokens
+        alone are more than `n`.
+        """
+    def __len__(self) -> int: ...
+    @property
+    def memory(self) -> int:
+        """The bytes that it holds."""
+
+@final
 class Snapshot:
-    """A text that an appender can go back to; made by `Appender.snapshot`."""
+    """A text that an appender or a prepender can go back to; made by `Appender.snapshot` and `Prepender.snapshot`."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -929,6 +1007,69 @@ class Tokenizer:
         ...         text.restore(before)
         >>> len(text), text.token_count, tok.decode(text.ids())
         (9, 4, 'low lower')
+        """
+    def prepender(
+        self,
+        *,
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Prepender:
+        """A `Prepender`: a text that grows at its start, and the number of its ids. Arguments are as for `appender`.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+        >>> text = tok.prepender()
+        >>> for word in [" lowest", " lower", "low"]:
+        ...     text.push(word)
+        >>> len(text), text.token_count, tok.decode(text.ids())
+        (16, 8, 'low lower lowest')
+        >>> text.truncate(7)
+        >>> text.token_count
+        4
+        """
+    def interval_counter(
+        self,
+        text: str,
+        *,
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> IntervalCounter:
+        """An `IntervalCounter` of a text: the number of ids of any range of it, after one pass.
+
+        With `add_special_tokens` those around a range count, too. Raises what `encode` raises.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+        >>> ranges = tok.interval_counter("low lower lowest")
+        >>> ranges.count(4, 9), tok.count("lower"), ranges.count_many([(0, 3), (0, 9)])
+        (3, 3, array([1, 4]))
+        >>> ranges.fits(4, 5)
+        11
+        """
+    def edit(
+        self,
+        text: str,
+        encoding: Encoding,
+        start: int,
+        stop: int,
+        replacement: str,
+        *,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Edit:
+        """The encoding of a text in which the characters from `start` to `stop` are replaced: an `Edit`.
+
+        `encoding` is what `encode_with_offsets` gave for `text`, with the same `special`. Only what the change can
+        reach is encoded anew, the rest is copied. The result is what `encode_with_offsets` gives for the changed text.
+
+        Raises what `encode` raises, and `BudgetError` for a range that the text does not have, for an encoding that
+        has a pair, was truncated or padded, or is of another tokenizer or text, as far as that shows.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+        >>> text = "low lower lowest"
+        >>> edit = tok.edit(text, tok.encode_with_offsets(text), 4, 9, "low")
+        >>> edit.text, edit.start, edit.old_stop, edit.new_stop
+        ('low low lowest', 2, 4, 2)
         """
     def truncate(
         self,

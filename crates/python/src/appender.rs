@@ -16,8 +16,11 @@ use crate::ready_ids::ReadyIds;
 use crate::text::PyText;
 use crate::watch::run;
 
-/// The numbers of appenders, so that none takes the snapshot of another one.
-static NUMBER: AtomicU64 = AtomicU64::new(0);
+/// A number for an appender or prepender, so that none takes the snapshot of another one.
+pub(crate) fn next_number() -> u64 {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
 
 /// Counts the ids of a text that grows at its end; made by `Tokenizer.appender`.
 ///
@@ -33,12 +36,27 @@ pub(crate) struct Appender {
     ready_ids: Py<ReadyIds>,
 }
 
-/// A text that an appender can go back to; made by `Appender.snapshot`.
+/// A text that an appender or a prepender can go back to; made by `Appender.snapshot` and `Prepender.snapshot`.
 #[pyclass(module = "tokenmill", frozen, eq, hash)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Snapshot {
     number: u64,
     snapshot: budget::Snapshot,
+}
+
+impl Snapshot {
+    pub(crate) fn new(number: u64, snapshot: budget::Snapshot) -> Self {
+        Self { number, snapshot }
+    }
+
+    /// Checks that this is a snapshot of the text with a number.
+    pub(crate) fn of(self, py: Python<'_>, number: u64, kind: &str) -> PyResult<budget::Snapshot> {
+        if self.number == number {
+            return Ok(self.snapshot);
+        }
+        let reason = format!("this snapshot is of another {kind}; restore it there");
+        Err(raise(py, Error::budget(None, None, reason)))
+    }
 }
 
 impl Appender {
@@ -51,7 +69,7 @@ impl Appender {
         adds_special: bool,
     ) -> PyResult<Self> {
         let text = budget::Appender::new(Arc::clone(engine), special).map_err(|error| raise(py, error))?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         Ok(Self { text, number, adds_special, surrogates, ready_ids })
     }
 
@@ -115,7 +133,7 @@ impl Appender {
 
     /// The text so far, for `restore`. Cost: constant; nothing is copied.
     fn snapshot(&self) -> Snapshot {
-        Snapshot { number: self.number, snapshot: self.text.snapshot() }
+        Snapshot::new(self.number, self.text.snapshot())
     }
 
     /// Removes everything that was pushed since a snapshot was taken.
@@ -123,11 +141,7 @@ impl Appender {
     /// Raises `BudgetError` for a snapshot of another appender, and if the text was cut to less than it had then.
     #[pyo3(signature = (snapshot, /))]
     fn restore(&mut self, py: Python<'_>, snapshot: &Bound<'_, Snapshot>) -> PyResult<()> {
-        let Snapshot { number, snapshot } = *snapshot.get();
-        if number != self.number {
-            let reason = "this snapshot is of another appender; restore it there";
-            return Err(raise(py, Error::budget(None, None, reason)));
-        }
+        let snapshot = snapshot.get().of(py, self.number, "appender")?;
         run(py, self.text.text().len(), |watch| self.text.restore(snapshot, watch))
     }
 

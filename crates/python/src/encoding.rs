@@ -9,6 +9,7 @@ use tokenmill_core::description::Padding;
 use tokenmill_core::engine::{Arranged, Engine, Sequence};
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::postprocess::{OutputPart, Pad, Windows};
+use tokenmill_core::watch::Unwatched;
 use tokenmill_io::state::encodings::{self, EncodingNames, EncodingRow};
 use tokenmill_kernels::MadeOnce;
 
@@ -148,6 +149,37 @@ impl Encoding {
     /// A copy that has none of the lists that Python code may have changed.
     pub(crate) fn fresh(&self) -> Self {
         Self::of_row(self.names.clone(), self.row())
+    }
+
+    /// The one sequence of an encoding by this engine that is whole, and whether special tokens stand around it.
+    ///
+    /// # Errors
+    /// A budget error for any other encoding.
+    pub(crate) fn whole_of(&self, engine: &Arc<Engine>) -> Result<(&Sequence, bool)> {
+        let refuse = |reason: &str| {
+            let reason = format!("the encoding {reason}; encode the text with encode_with_offsets");
+            Err(Error::budget(None, None, reason))
+        };
+        if !self.names.are(&Names::Of(Arc::clone(engine))) {
+            return refuse("is of another tokenizer, or was pickled");
+        }
+        let [sequence] = &*self.arranged.sequences else { return refuse("has a pair") };
+        let lengths = [sequence.encoding.ids.len()];
+        let is_whole = |adds_special: bool| {
+            let windows = engine.arrange(&lengths, adds_special, None, &Unwatched);
+            windows.is_ok_and(|windows| windows == [self.arranged.parts.clone()])
+        };
+        let adds_special = [false, true].into_iter().find(|&adds_special| is_whole(adds_special));
+        match adds_special {
+            Some(adds_special) if self.overflowing.is_empty() => Ok((sequence, adds_special)),
+            _ => refuse("was truncated or padded"),
+        }
+    }
+
+    /// How many ids stand before those of the text.
+    pub(crate) fn ids_before_text(&self) -> usize {
+        let before = self.arranged.parts.iter().take_while(|part| !matches!(part, OutputPart::Tokens { .. }));
+        before.map(OutputPart::len).sum()
     }
 
     pub(crate) fn length(&self) -> usize {

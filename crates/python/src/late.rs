@@ -26,6 +26,7 @@ pub(crate) static CHAT_ENCODING: Late = Late::new("tokenmill.chat.applied", |_| 
 pub(crate) static CHAT_EXTENDING: Late = Late::new("tokenmill.chat.extending", |_| Ok(()));
 pub(crate) static CHAT_RENDERING: Late = Late::new("tokenmill.chat.preparing", |_| Ok(()));
 pub(crate) static CHUNKS: Late = Late::new("tokenmill.chunks", |_| Ok(()));
+pub(crate) static EDITING: Late = Late::new("tokenmill.editing", |_| Ok(()));
 pub(crate) static EMBEDDING_PLAN: Late = Late::new("tokenmill.embedding_plan", |_| Ok(()));
 pub(crate) static ERRORS: Late = Late::new("tokenmill.errors", |_| Ok(()));
 pub(crate) static EXPLAIN: Late = Late::new("tokenmill.explain", |_| Ok(()));

@@ -18,6 +18,7 @@ mod exceptions;
 mod hooks;
 mod ids;
 mod inputs;
+mod intervals;
 mod late;
 mod limits;
 mod load;
@@ -25,6 +26,7 @@ mod load_report;
 mod model_inputs;
 mod not_text;
 mod output;
+mod prepender;
 mod ready_ids;
 mod sequences;
 mod signature;
@@ -56,11 +58,15 @@ mod _core {
     #[pymodule_export]
     use super::inputs::encode_inputs;
     #[pymodule_export]
+    use super::intervals::IntervalCounter;
+    #[pymodule_export]
     use super::load::{from_state, from_tokenizer_json, load_file};
     #[pymodule_export]
     use super::load_report::{LoadFinding, LoadReport};
     #[pymodule_export]
     use super::not_text::not_text;
+    #[pymodule_export]
+    use super::prepender::Prepender;
     #[pymodule_export]
     use super::ready_ids::ReadyIds;
     #[pymodule_export]

@@ -5,6 +5,7 @@
 pub mod algorithms;
 mod appender;
 mod cutting;
+mod editing;
 mod front_text;
 mod history;
 mod intervals;
@@ -23,6 +24,7 @@ mod words;
 
 pub use appender::Appender;
 pub use cutting::{Border, Chunk, ChunkOptions, ChunkStream, Chunks, Oversize};
+pub use editing::Edited;
 pub use history::Snapshot;
 pub use intervals::{IntervalCounter, Unit};
 pub use limit::OVER_LIMIT;

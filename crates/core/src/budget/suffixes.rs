@@ -36,8 +36,13 @@ impl Suffixes {
         self.first.truncate(length);
     }
 
+    /// By length, from 1 on: the first token of the suffix, and the number of its tokens.
+    pub(super) fn first(&self) -> &[(u32, u32)] {
+        &self.first
+    }
+
     /// Reads a pretoken from where it began before to where it begins now.
-    fn extend(
+    pub(super) fn extend(
         &mut self,
         (matcher, memo): (&Matcher<'_>, &mut PairMemo),
         pretoken: &[u8],

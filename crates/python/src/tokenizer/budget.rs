@@ -1,10 +1,13 @@
 //! Token budgets: texts that grow, and text to ids by a named algorithm.
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use std::sync::Arc;
+
+use pyo3::types::{PyList, PySlice, PyString};
 use tokenmill_core::budget::algorithms::Algorithm;
-use tokenmill_core::engine::{CodeUnits, Source};
-use tokenmill_core::error::Error;
+use tokenmill_core::budget::{self, Edited};
+use tokenmill_core::engine::{CodeUnits, Source, byte_spans};
+use tokenmill_core::error::{Error, Place};
 use tokenmill_core::watch::Watch;
 
 use super::Tokenizer;
@@ -12,8 +15,13 @@ use crate::appender::Appender;
 use crate::argument_place::ArgumentPlace;
 use crate::buffer::wide_units;
 use crate::call::{Options, with_text};
+use crate::chunk_stream::text_of;
 use crate::convert::{self, NOT_GIVEN};
-use crate::exceptions::raise;
+use crate::encoding::Encoding;
+use crate::exceptions::{raise, wrong_type};
+use crate::intervals::IntervalCounter;
+use crate::late;
+use crate::prepender::Prepender;
 use crate::text::PyText;
 use crate::watch::run;
 
@@ -85,6 +93,134 @@ impl Tokenizer {
         let Options { special, surrogates, .. } = Options::new(special, surrogates, &NOT_GIVEN)?;
         let ready_ids = self.ready_ids.clone_ref(py);
         Appender::new(py, &self.engine, ready_ids, special, surrogates, add_special_tokens)
+    }
+
+    /// A `Prepender`: a text that grows at its start, and the number of its ids. Arguments are as for `appender`.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+    /// >>> text = tok.prepender()
+    /// >>> for word in [" lowest", " lower", "low"]:
+    /// ...     text.push(word)
+    /// >>> len(text), text.token_count, tok.decode(text.ids())
+    /// (16, 8, 'low lower lowest')
+    /// >>> text.truncate(7)
+    /// >>> text.token_count
+    /// 4
+    #[pyo3(signature = (*, add_special_tokens = false, special = None, surrogates = "replace"), text_signature = "($self, *, add_special_tokens=False, special='text', surrogates='replace')")]
+    fn prepender(
+        &self,
+        py: Python<'_>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        surrogates: &str,
+    ) -> PyResult<Prepender> {
+        let Options { special, surrogates, .. } = Options::new(special, surrogates, &NOT_GIVEN)?;
+        let ready_ids = self.ready_ids.clone_ref(py);
+        Prepender::new(py, &self.engine, ready_ids, special, surrogates, add_special_tokens)
+    }
+
+    /// An `IntervalCounter` of a text: the number of ids of any range of it, after one pass.
+    ///
+    /// With `add_special_tokens` those around a range count, too. Raises what `encode` raises.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+    /// >>> ranges = tok.interval_counter("low lower lowest")
+    /// >>> ranges.count(4, 9), tok.count("lower"), ranges.count_many([(0, 3), (0, 9)])
+    /// (3, 3, array([1, 4]))
+    /// >>> ranges.fits(4, 5)
+    /// 11
+    #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace"), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace')")]
+    fn interval_counter(
+        &self,
+        text: &Bound<'_, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        surrogates: &str,
+    ) -> PyResult<IntervalCounter> {
+        let py = text.py();
+        let options = Options::new(special, surrogates, &NOT_GIVEN)?;
+        if text.cast::<PyString>().is_err() {
+            return Err(wrong_type("text", "str", text));
+        }
+        let read = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
+        let source = text_of(&read)?;
+        run(py, source.len(), |watch| {
+            let engine = Arc::clone(&self.engine);
+            budget::IntervalCounter::new(engine, source, options.special.clone(), add_special_tokens, watch)
+                .map_err(|error| read.locate(error))
+        })
+        .map(IntervalCounter)
+    }
+
+    /// The encoding of a text in which the characters from `start` to `stop` are replaced: an `Edit`.
+    ///
+    /// `encoding` is what `encode_with_offsets` gave for `text`, with the same `special`. Only what the change can
+    /// reach is encoded anew, the rest is copied. The result is what `encode_with_offsets` gives for the changed text.
+    ///
+    /// Raises what `encode` raises, and `BudgetError` for a range that the text does not have, for an encoding that
+    /// has a pair, was truncated or padded, or is of another tokenizer or text, as far as that shows.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+    /// >>> text = "low lower lowest"
+    /// >>> edit = tok.edit(text, tok.encode_with_offsets(text), 4, 9, "low")
+    /// >>> edit.text, edit.start, edit.old_stop, edit.new_stop
+    /// ('low low lowest', 2, 4, 2)
+    #[pyo3(signature = (text, encoding, start, stop, replacement, *, special = None, surrogates = "replace"), text_signature = "($self, text, encoding, start, stop, replacement, *, special='text', surrogates='replace')")]
+    #[allow(clippy::too_many_arguments)]
+    fn edit<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        encoding: &Bound<'py, Encoding>,
+        start: &Bound<'py, PyAny>,
+        stop: &Bound<'py, PyAny>,
+        replacement: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = text.py();
+        let options = Options::new(special, surrogates, &NOT_GIVEN)?;
+        for (value, name) in [(text, "text"), (replacement, "replacement")] {
+            if value.cast::<PyString>().is_err() {
+                return Err(wrong_type(name, "str", value));
+            }
+        }
+        let place = |value, name| Ok::<_, PyErr>(convert::length(Some(value), name)?.unwrap_or_default());
+        let (start, stop) = (place(start, "start")?, place(stop, "stop")?);
+        let length = text.len()?;
+        if start > stop || stop > length {
+            let reason = format!("there is no range from {start} to {stop} in a text of {length} characters");
+            return Err(raise(py, Error::budget(None, None, reason)));
+        }
+        let (sequence, adds_special) =
+            encoding.get().whole_of(&self.engine).map_err(|error| raise(py, error))?;
+        let read = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
+        let read_replacement = PyText::new(replacement, options.surrogates, ArgumentPlace::TEXT)?;
+        let (source, put) = (text_of(&read)?, text_of(&read_replacement)?);
+        let (edited, windows) = run(py, source.len(), |watch| {
+            let span = byte_spans(source, &[(start, stop)], watch)?[0];
+            let range = span.start..span.end;
+            // An error names the character of the changed text.
+            let character = |byte: usize| {
+                let parts = [&source[..range.start], put, &source[range.end..]];
+                let bytes = parts.iter().flat_map(|part| part.bytes()).take(byte);
+                Place::Character(bytes.filter(|&byte| byte & 0xc0 != 0x80).count())
+            };
+            let edited = self.engine.edit((source, sequence), range.clone(), put, &options.special, watch);
+            let edited = edited.map_err(|error| {
+                error.placed(|place| if let Place::Byte(at) = place { character(at) } else { place })
+            })?;
+            let lengths = [edited.sequence.encoding.ids.len()];
+            let windows = self.engine.arrange(&lengths, adds_special, None, watch)?;
+            Ok((edited, windows))
+        })?;
+        let Edited { sequence, start: first, old_stop, new_stop } = edited;
+        let made = Encoding::new(Arc::clone(&self.engine), vec![sequence], windows);
+        let before = made.ids_before_text();
+        let slice =
+            |start: usize, stop: usize| text.get_item(PySlice::new(py, start as isize, stop as isize, 1));
+        let changed = slice(0, start)?.add(replacement)?.add(slice(stop, length)?)?;
+        let ids = (before + first, before + old_stop, before + new_stop);
+        late::EDITING.get(py)?.getattr("Edit")?.call1((changed, made, ids.0, ids.1, ids.2))
     }
 
     /// The ids of a text by an algorithm: what `tokenmill.algorithms` calls.

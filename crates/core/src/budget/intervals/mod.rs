@@ -23,10 +23,10 @@ use crate::threads;
 use crate::watch::{Ticker, Watch};
 
 use super::parts::PartEncoder;
-use super::pretoken_model::{PairMemo, PretokenModel};
+use super::pretoken_model::PretokenModel;
 use places::Places;
-use sums::Sums;
-use tree::PrefixTree;
+use sums::{Farthest, Sums};
+use tree::{PrefixTree, TreeScratch};
 
 /// Ranges that one thread takes at a time.
 const RANGES: usize = 1 << 12;
@@ -111,7 +111,7 @@ impl IntervalCounter {
     pub fn count(&self, start: usize, stop: usize, unit: Unit, watch: &dyn Watch) -> Result<usize> {
         self.check((start, stop), unit)?;
         let recognizer = self.engine.recognizer(&self.special)?;
-        self.count_range((start, stop), unit, &recognizer, &mut PairMemo::default(), watch)
+        self.count_range((start, stop), unit, &recognizer, &mut TreeScratch::default(), watch)
     }
 
     /// The numbers of ids of ranges.
@@ -129,8 +129,8 @@ impl IntervalCounter {
         let threads = threads::threads_for(ranges.len().saturating_mul(64), threads);
         let units = ranges.len().div_ceil(RANGES);
         let parts = threads::run(units, threads, watch, |number, watch| {
-            let mut memo = PairMemo::default();
-            memo.reserve()?;
+            let mut scratch = TreeScratch::default();
+            scratch.memo.reserve()?;
             let first = number * RANGES;
             let part = &ranges[first..ranges.len().min(first + RANGES)];
             try_alloc::collect::<i64, Error>(part.iter().enumerate().map(|(i, &[start, stop])| {
@@ -138,7 +138,7 @@ impl IntervalCounter {
                 let range = (index(start), index(stop));
                 let count = self
                     .check(range, unit)
-                    .and_then(|()| self.count_range(range, unit, recognizer, &mut memo, watch));
+                    .and_then(|()| self.count_range(range, unit, recognizer, &mut scratch, watch));
                 Ok(count.map_err(|error| error.at_index(first + i).at("ranges"))? as i64)
             }))
         })?;
@@ -179,25 +179,67 @@ impl IntervalCounter {
         recognizer: &Recognizer<'_>,
         watch: &dyn Watch,
     ) -> Result<usize> {
-        if let Known::Sums(sums) = &self.known
-            && let Some(found) = sums.farthest(start, most)
-        {
-            return match found {
-                Ok(stop) => Ok(stop),
-                // Nothing behind these fits, and they are few.
-                Err(few) => {
-                    for stop in few.rev() {
+        match &self.known {
+            Known::Sums(sums) => {
+                if let Some(Farthest { sure, maybe }) = sums.farthest(start, most) {
+                    for stop in maybe.rev() {
                         if self.count_characters(start..stop, recognizer, watch)? <= most {
                             return Ok(stop);
                         }
                     }
-                    Ok(start)
+                    return Ok(sure);
                 }
-            };
+            }
+            Known::Tree(tree) => {
+                let stop = self.farthest_of_tree(tree, self.places.byte(start), most, watch)?;
+                return Ok(self.places.character(stop).unwrap_or(start));
+            }
+            Known::Nothing => {}
         }
         let (text, rules) = ((&*self.text, self.places.byte(start)), (&self.special, recognizer));
         let end = self.engine.longest_from(text, most, rules, watch)?;
         Ok(self.places.character(end).unwrap_or(start))
+    }
+
+    /// The byte where the longest range from a byte on ends.
+    fn farthest_of_tree(
+        &self,
+        tree: &PrefixTree,
+        start: usize,
+        most: usize,
+        watch: &dyn Watch,
+    ) -> Result<usize> {
+        let ticker = &mut Ticker::new(watch);
+        let PretokenModel::Tokens(matcher) = PretokenModel::of(&self.engine, ticker)? else {
+            return Err(Error::internal("a tree of tokens without them"));
+        };
+        let (text, longest) = (&*self.text, matcher.longest_length());
+        let mut stop = match tree.farthest(start, most, longest) {
+            Some(stop) => stop,
+            None => PrefixTree::read_farthest(text.as_bytes(), start, most, &matcher, ticker)?,
+        };
+        let scratch = &mut TreeScratch::default();
+        let mut fits = |stop: usize| {
+            if !text.is_char_boundary(stop) {
+                return Ok(false);
+            }
+            let range = start..stop;
+            let is_whole = most > 0 && self.is_taken_whole(range.clone());
+            let count = tree.count(text.as_bytes(), range, &matcher, scratch, ticker)?;
+            Ok::<_, Error>(is_whole || count <= most)
+        };
+        // What is taken whole is no longer than a token.
+        stop = stop.max(text.len().min(start + longest));
+        while stop > start && !fits(stop)? {
+            stop -= 1;
+        }
+        Ok(stop)
+    }
+
+    /// Is a range of bytes taken whole, whatever merging leaves of it?
+    fn is_taken_whole(&self, range: Range<usize>) -> bool {
+        let (bytes, whole) = (&self.text.as_bytes()[range], self.engine.model().as_bpe());
+        whole.and_then(|bpe| bpe.taken_whole(bytes, self.engine.vocabulary())).is_some()
     }
 
     fn check(&self, (start, stop): (usize, usize), unit: Unit) -> Result<()> {
@@ -232,7 +274,7 @@ impl IntervalCounter {
         (start, stop): (usize, usize),
         unit: Unit,
         recognizer: &Recognizer<'_>,
-        memo: &mut PairMemo,
+        scratch: &mut TreeScratch,
         watch: &dyn Watch,
     ) -> Result<usize> {
         let count = if let Known::Tree(tree) = &self.known {
@@ -242,15 +284,13 @@ impl IntervalCounter {
                 return Err(Error::internal("a tree of tokens without them"));
             };
             let (text, range) = (self.text.as_bytes(), byte(start)..byte(stop));
-            let whole = self.engine.model().as_bpe();
-            let whole = whole.and_then(|bpe| bpe.taken_whole(&text[range.clone()], self.engine.vocabulary()));
-            match whole {
-                Some(_) => 1,
+            if self.is_taken_whole(range.clone()) {
+                1
+            } else if unit == Unit::Bytes && std::str::from_utf8(&text[range.clone()]).is_err() {
                 // Bytes that are no text are pretokens of their own.
-                None if unit == Unit::Bytes && std::str::from_utf8(&text[range.clone()]).is_err() => {
-                    self.count_bytes(range, recognizer, watch)?
-                }
-                None => tree.count(text, range, (&matcher, memo), ticker)?,
+                self.count_bytes(range, recognizer, watch)?
+            } else {
+                tree.count(text, range, &matcher, scratch, ticker)?
             }
         } else {
             match (self.character(start, unit), self.character(stop, unit)) {

@@ -46,6 +46,15 @@ pub(super) struct Sums {
     parts_are_texts: bool,
 }
 
+/// Where the longest range ends that fits.
+#[derive(Debug)]
+pub(super) struct Farthest {
+    /// This fits.
+    pub(super) sure: usize,
+    /// Some of these may fit, too, which are behind it; nothing else does.
+    pub(super) maybe: Range<usize>,
+}
+
 impl Sums {
     /// `None` if a text cannot be cut.
     pub(super) fn new(
@@ -250,13 +259,8 @@ impl Sums {
         Ok(Some((to_first + from_first) as usize))
     }
 
-    /// The farthest stop, so that the range from `start` has at most `most` ids. An `Err` has the stops of which one is
-    /// it, if it is not `start`. `None` if it is not known.
-    pub(super) fn farthest(
-        &self,
-        start: usize,
-        most: usize,
-    ) -> Option<std::result::Result<usize, Range<usize>>> {
+    /// The farthest stop, so that the range from `start` has at most `most` ids. `None` if it is not known.
+    pub(super) fn farthest(&self, start: usize, most: usize) -> Option<Farthest> {
         let count = self.before.len() - 1;
         let behind = Some(self.behind[start]).filter(|&behind| behind != UNKNOWN)?;
         // Beginnings that have at most so many ids fit.
@@ -267,13 +271,13 @@ impl Sums {
             limit.is_some_and(|limit| known as usize <= limit)
         };
         if behind as usize <= most {
-            return Some(Ok(count));
+            return Some(Farthest { sure: count, maybe: 0..0 });
         }
         let first = self.next_cut(start + self.margins.0.max(1)).filter(shown);
         let Some(first) = first.filter(|&cut| fits(cut)) else {
             // No part fits that goes on behind the first cut.
             let end = first.map_or(count, |cut| cut + self.margins.1.max(1) - 1);
-            return (end - start <= LONG).then_some(Err(start + 1..end + 1));
+            return (end - start <= LONG).then_some(Farthest { sure: start, maybe: start + 1..end + 1 });
         };
         // The last cut up to which it fits, by halves: the number of ids up to a cut grows from cut to cut.
         let (mut low, mut high) = (first, count);
@@ -295,13 +299,11 @@ impl Sums {
         if end.checked_sub(low)? > LONG && self.before[low..=end].contains(&UNKNOWN) {
             return None;
         }
-        let found = (from..=end).rev().find(|&stop| fits(stop));
-        match found {
-            Some(stop) => Some(Ok(stop)),
-            None if self.margins.1 == 0 => Some(Ok(low)),
-            // It ends where this cut does not show yet.
-            None => (from - start <= LONG).then_some(Err(start + 1..from)),
-        }
+        Some(match (from..=end).rev().find(|&stop| fits(stop)) {
+            Some(stop) => Farthest { sure: stop, maybe: 0..0 },
+            // A range that ends behind this cut may not show it yet.
+            None => Farthest { sure: low, maybe: low + 1..from },
+        })
     }
 
     /// Heap bytes held.

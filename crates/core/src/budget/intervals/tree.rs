@@ -2,67 +2,95 @@
 //!
 //! In: the bytes of the text, once; then ranges. Out: the number of tokens that merging leaves of each.
 //!
-//! The last token of every prefix makes a tree: before it stands the encoding of a shorter prefix, its parent. A range
-//! is encoded from its start on until its last token is the one of the whole text there, and the end of the range is
-//! below that place in the tree. From there on both have the same tokens, as a row of tokens is what merging leaves
-//! if every two neighbours stay apart.
+//! The last token of every prefix makes a tree: before it stands the encoding of a shorter prefix, its parent. The
+//! first token of every suffix says likewise where the encoding of a suffix goes on. A row of tokens is what merging
+//! leaves if every two neighbours stay apart (`docs/merging.md`). So where the encoding of the suffix that begins with a
+//! range and that of the prefix that ends with it share a token, the range has the tokens of the one up to there and
+//! those of the other from there on. Ranges without such a token, mostly short ones, are encoded.
 use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
 
 use crate::budget::prefixes::Prefixes;
 use crate::budget::pretoken_model::PairMemo;
+use crate::budget::suffixes::Suffixes;
 use crate::error::Result;
+use crate::ids::to_u32;
 use crate::model::bpe::Matcher;
 use crate::watch::Ticker;
 
-/// So many bytes are read between two looks at the tree.
-const STEP: usize = 8;
+/// So many tokens of a suffix are compared with those of a prefix.
+const STEPS: usize = 64;
 
-/// The encodings of all prefixes of a text.
+/// The encodings of all prefixes and suffixes of a text.
 #[derive(Debug)]
 pub(super) struct PrefixTree {
     /// By length, from 0 on.
     prefixes: Vec<Prefix>,
+    /// By the place where they begin.
+    suffixes: Vec<Suffix>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Prefix {
-    /// The last token, and the number of tokens.
-    token: u32,
+    /// Where its last token begins.
+    parent: u32,
+    /// The number of its tokens.
     count: u32,
     /// The prefixes below this one, itself among them, have numbers in this range.
     first: u32,
     end: u32,
 }
 
+#[derive(Debug, Clone, Copy, Default)]
+struct Suffix {
+    /// Where its first token ends.
+    next: u32,
+    /// The number of its tokens.
+    count: u32,
+}
+
+/// For the ranges that are encoded.
+#[derive(Debug, Default)]
+pub(super) struct TreeScratch {
+    pub(super) memo: PairMemo,
+    prefixes: Prefixes,
+}
+
 impl PrefixTree {
     pub(super) fn new(text: &[u8], matcher: &Matcher<'_>, ticker: &mut Ticker<'_>) -> Result<Self> {
-        let mut read = Prefixes::starting_at(0);
         let mut memo = PairMemo::default();
         memo.reserve()?;
+        let mut read = Prefixes::starting_at(0);
         read.extend((matcher, &mut memo), text, text.len(), ticker)?;
         let mut prefixes: Vec<Prefix> = try_alloc::filled(Prefix::default(), text.len() + 1)?;
         prefixes[0].end = 1;
-        for (prefix, &(token, count)) in prefixes[1..].iter_mut().zip(read.last()) {
-            *prefix = Prefix { token, count, first: 0, end: 1 };
+        for (length, &(token, count)) in (1..).zip(read.last()) {
+            let parent = to_u32(length - matcher.length(token));
+            prefixes[length] = Prefix { parent, count, first: 0, end: 1 };
         }
-        let parent = |length: usize, token: u32| length - matcher.length(token);
-        // `end` is the size of the part below first, and then where the next child begins.
+        // `end` is the number of prefixes below first, and then where the next child begins.
         for length in (1..prefixes.len()).rev() {
-            let Prefix { token, end, .. } = prefixes[length];
-            prefixes[parent(length, token)].end += end;
+            let Prefix { parent, end, .. } = prefixes[length];
+            prefixes[parent as usize].end += end;
         }
         let mut next: Vec<u32> = try_alloc::filled(1, text.len() + 1)?;
         for length in 1..prefixes.len() {
-            let Prefix { token, end: size, .. } = prefixes[length];
-            let parent = parent(length, token);
-            let first = next[parent];
-            next[parent] += size;
+            let Prefix { parent, end: size, .. } = prefixes[length];
+            let first = next[parent as usize];
+            next[parent as usize] += size;
             next[length] = first + 1;
             (prefixes[length].first, prefixes[length].end) = (first, first + size);
         }
-        Ok(Self { prefixes })
+        drop((read, next));
+        let mut read = Suffixes::default();
+        read.extend((matcher, &mut memo), text, ticker)?;
+        let mut suffixes: Vec<Suffix> = try_alloc::filled(Suffix::default(), text.len() + 1)?;
+        for (length, &(token, count)) in (1..).zip(read.first()) {
+            let place = text.len() - length;
+            suffixes[place] = Suffix { next: to_u32(place + matcher.length(token)), count };
+        }
+        Ok(Self { prefixes, suffixes })
     }
 
     /// The number of tokens of a range.
@@ -70,35 +98,103 @@ impl PrefixTree {
         &self,
         text: &[u8],
         range: Range<usize>,
-        (matcher, memo): (&Matcher<'_>, &mut PairMemo),
+        matcher: &Matcher<'_>,
+        scratch: &mut TreeScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<usize> {
+        if range.is_empty() {
+            return Ok(0);
+        }
         let of_end = self.prefixes[range.end];
-        if range.start == 0 || range.is_empty() {
-            return Ok(if range.is_empty() { 0 } else { of_end.count as usize });
+        if range.start == 0 {
+            return Ok(of_end.count as usize);
         }
-        let mut read = Prefixes::starting_at(range.start);
-        let mut at = range.start;
-        loop {
-            let before = at;
-            at = range.end.min(at + STEP);
-            read.extend((matcher, memo), text, at, ticker)?;
-            for place in before + 1..=at {
-                let (token, count) = read.last()[place - range.start - 1];
-                let known = self.prefixes[place];
-                if known.token == token && (known.first..known.end).contains(&of_end.first) {
-                    return Ok((count + of_end.count - known.count) as usize);
-                }
+        let of_start = self.suffixes[range.start];
+        if let Some(shared) = self.shared(range.start, range.end) {
+            let (to, from) = (self.suffixes[shared].count, self.prefixes[shared].count);
+            return Ok((of_start.count - to + of_end.count - from) as usize);
+        }
+        let TreeScratch { memo, prefixes } = scratch;
+        prefixes.begin(range.start);
+        prefixes.extend((matcher, memo), text, range.end, ticker)?;
+        Ok(prefixes.last().last().map_or(0, |&(_, count)| count as usize))
+    }
+
+    /// Where a token ends that both the suffix from `start` on and the prefix up to `end` have.
+    fn shared(&self, start: usize, end: usize) -> Option<usize> {
+        let number = self.prefixes[end].first;
+        let mut at = start;
+        for _ in 0..STEPS {
+            let next = self.suffixes.get(at)?.next as usize;
+            if next > end || next <= at {
+                return None;
             }
-            if at == range.end {
-                let (_, count) = read.last()[range.len() - 1];
-                return Ok(count as usize);
+            let prefix = self.prefixes[next];
+            if (prefix.first..prefix.end).contains(&number) && prefix.parent as usize == at {
+                return Some(next);
+            }
+            at = next;
+        }
+        None
+    }
+
+    /// The end of the longest range from `start` on that has at most `limit` tokens. It may be inside a character.
+    /// `None` if only encoding tells.
+    ///
+    /// Each prefix has one token more than another one that is shorter by no more than the longest token. So the
+    /// smallest count of as many prefixes in a row never falls from one row to the next, and the last row that
+    /// has one which fits is found by halves.
+    pub(super) fn farthest(&self, start: usize, limit: usize, longest: usize) -> Option<usize> {
+        let length = self.prefixes.len() - 1;
+        let (shared, more) = if start == 0 {
+            (0, limit)
+        } else {
+            let shared = self.shared(start, length)?;
+            let to_shared = self.suffixes[start].count - self.suffixes[shared].count;
+            (shared, (limit + self.prefixes[shared].count as usize).checked_sub(to_shared as usize)?)
+        };
+        let fits = |place: &usize| self.prefixes[*place].count as usize <= more;
+        let row = |from: usize| from..length.min(from + longest - 1) + 1;
+        let (mut low, mut high) = (shared, length);
+        // The last row that has a prefix which fits.
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if row(middle).any(|place| fits(&place)) { low = middle } else { high = middle - 1 }
+        }
+        let found = row(low).rev().find(fits)?;
+        // From a row on whose prefixes all go through the shared token, all do.
+        let below = self.prefixes[shared];
+        let first = found.checked_sub(longest)?;
+        let is_settled = start == 0
+            || (first >= shared
+                && (first..=found)
+                    .all(|place| (below.first..below.end).contains(&self.prefixes[place].first)));
+        is_settled.then_some(found)
+    }
+
+    /// As [`Self::farthest`], by encoding: the search ends behind as many prefixes in a row that do not fit.
+    pub(super) fn read_farthest(
+        text: &[u8],
+        start: usize,
+        limit: usize,
+        matcher: &Matcher<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<usize> {
+        let TreeScratch { mut memo, mut prefixes } = TreeScratch::default();
+        prefixes.begin(start);
+        let (mut found, mut at) = (start, start);
+        while at < text.len() && at < found + matcher.longest_length() {
+            at += 1;
+            prefixes.extend((matcher, &mut memo), text, at, ticker)?;
+            if prefixes.last().last().is_some_and(|&(_, count)| count as usize <= limit) {
+                found = at;
             }
         }
+        Ok(found)
     }
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        size_of::<Prefix>() * self.prefixes.capacity()
+        size_of::<Prefix>() * self.prefixes.capacity() + size_of::<Suffix>() * self.suffixes.capacity()
     }
 }

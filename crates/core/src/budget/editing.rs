@@ -1,0 +1,335 @@
+//! The encoding of a text that was changed at one place.
+//!
+//! In: a text with its encoding, and what replaces a part of it. Out: the encoding of the changed text, which must be
+//! what encoding it gives, and the ids that changed.
+//!
+//! The text is cut before the change and behind it, at places that both texts have. What is between them is encoded
+//! anew; the rest keeps its ids, and what is behind only moves.
+use std::ops::Range;
+
+use tokenmill_kernels::try_alloc;
+
+use crate::engine::{
+    Cut, Cuts, Encoding, Engine, Recognizer, Sequence, Special, Text, UntrustedRanges, char_offsets,
+};
+use crate::error::{Error, Place, Result};
+use crate::span::Span;
+use crate::watch::{Ticker, Watch};
+
+use super::parts::PartEncoder;
+
+/// A changed text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// Its encoding.
+    pub sequence: Sequence,
+    /// The ids from here on changed.
+    pub start: usize,
+    /// Where the changed ids end that the text had before.
+    pub old_stop: usize,
+    /// Where the changed ids end that it has now.
+    pub new_stop: usize,
+}
+
+/// A change of a text.
+struct Change<'a> {
+    old: &'a str,
+    new: &'a str,
+    /// What is replaced, in bytes of the old text.
+    range: Range<usize>,
+    /// Where the replacement ends in the new text.
+    end: usize,
+    sequence: &'a Sequence,
+}
+
+/// The part of a text that is encoded anew.
+struct Window {
+    /// Where it begins in both texts.
+    from: Cut,
+    /// Where it ends in the old text, and in the new one.
+    old_end: usize,
+    new_end: usize,
+    /// The ids of the part that the text had before.
+    ids: Range<usize>,
+}
+
+impl Engine {
+    /// Replaces a range of the bytes of a text, whose encoding under the same policy is given.
+    ///
+    /// # Errors
+    /// As [`Engine::encode`] for the changed text; a budget error if the encoding is not that of the text, as far as
+    /// it is looked at.
+    pub fn edit(
+        &self,
+        (text, sequence): (&str, &Sequence),
+        range: Range<usize>,
+        replacement: &str,
+        special: &Special,
+        watch: &dyn Watch,
+    ) -> Result<Edited> {
+        let recognizer = &self.recognizer(special)?;
+        let mut new = String::new();
+        try_alloc::reserve_text(&mut new, text.len() - range.len() + replacement.len())?;
+        new.push_str(&text[..range.start]);
+        new.push_str(replacement);
+        new.push_str(&text[range.end..]);
+        recognizer.check(new.as_bytes(), watch)?;
+        let end = range.start + replacement.len();
+        let change = Change { old: text, new: &new, range, end, sequence };
+        change.check(&mut Ticker::new(watch))?;
+        let cuts = self.cuts(special);
+        let window = change.window(cuts);
+        let encoder = PartEncoder { engine: self, recognizer, watch };
+        // What was there says whether this is the encoding of the text.
+        let mut was = Vec::new();
+        encoder.append(Text::Str(text), cut_of(cuts, window.from), window.old_end, &mut was)?;
+        if was != sequence.encoding.ids[window.ids.clone()] {
+            return Err(foreign("its ids there are others"));
+        }
+        let part = self.part(&change, &window, cuts, recognizer, watch)?;
+        let joined = change.join(&window, part, watch)?;
+        match joined {
+            Some(sequence) => Ok(change.compared(sequence, window.ids)),
+            None => {
+                let all =
+                    self.encode_with_offsets(Text::Str(&new), recognizer, UntrustedRanges::none(), watch)?;
+                let offsets = char_offsets(Text::Str(&new), &all.byte_offsets, watch)?;
+                let ids = 0..sequence.encoding.ids.len();
+                Ok(change.compared(Sequence { encoding: all, offsets }, ids))
+            }
+        }
+    }
+
+    /// The encoding of the window in the new text, with places in that text. Its words count from where the first is
+    /// one behind the last before it, or the same.
+    fn part(
+        &self,
+        change: &Change<'_>,
+        window: &Window,
+        cuts: Cuts<'_>,
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+    ) -> Result<Part> {
+        let from = cut_of(cuts, window.from);
+        let text = Text::Str(&change.new[from.before..window.new_end]);
+        let moved = |error: Error| {
+            error.placed(|place| match place {
+                Place::Byte(at) => Place::Byte(at + from.before),
+                other => other,
+            })
+        };
+        let none = UntrustedRanges::none();
+        let mut encoding = self.encode_with_offsets(text, recognizer, none, watch).map_err(moved)?;
+        let mut offsets = char_offsets(text, &encoding.byte_offsets, watch)?;
+        let mut step = 1;
+        if from.before < from.at {
+            let left = Text::Str(&change.new[from.before..from.at]);
+            let dropped = self.encode_with_offsets(left, recognizer, none, watch)?.ids.len();
+            if let (Some(last), Some(first)) = (dropped.checked_sub(1), encoding.words.get(dropped)) {
+                step = first - encoding.words[last];
+            }
+            encoding.ids.drain(..dropped);
+            encoding.byte_offsets.drain(..dropped);
+            encoding.words.drain(..dropped);
+            encoding.surfaces.retain(|(index, _)| *index >= dropped);
+            encoding.surfaces.iter_mut().for_each(|(index, _)| *index -= dropped);
+            offsets.drain(..dropped);
+        }
+        let characters = change.new[..from.before].chars().count();
+        encoding.byte_offsets.iter_mut().for_each(|span| {
+            *span = Span::new(span.start + from.before, span.end + from.before);
+        });
+        offsets.iter_mut().for_each(|(start, end)| {
+            *start += characters;
+            *end += characters;
+        });
+        Ok(Part { sequence: Sequence { encoding, offsets }, step })
+    }
+}
+
+/// What is encoded anew.
+struct Part {
+    sequence: Sequence,
+    /// How many words its first one is behind the last word before it.
+    step: u32,
+}
+
+fn foreign(reason: &str) -> Error {
+    let reason = format!(
+        "the encoding is not that of the text: {reason}; give what encode_with_offsets gave for this text, with the \
+         same arguments"
+    );
+    Error::budget(None, None, reason)
+}
+
+/// Where the part before a cut need not be seen, the cut itself is where it begins.
+fn cut_of(cuts: Cuts<'_>, cut: Cut) -> Cut {
+    if cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut }
+}
+
+/// How many ids are before a place, if that is clear.
+fn ids_before(spans: &[Span], at: usize) -> Option<usize> {
+    let count = spans.partition_point(|span| span.start < at);
+    let ends = count.checked_sub(1).is_none_or(|last| spans[last].end <= at);
+    let begins = spans.get(count).is_none_or(|next| next.start > at || !next.is_empty());
+    (ends && begins).then_some(count)
+}
+
+impl Change<'_> {
+    /// Does the encoding look like one of the text?
+    fn check(&self, ticker: &mut Ticker<'_>) -> Result<()> {
+        let Encoding { ids, byte_offsets, words, .. } = &self.sequence.encoding;
+        let is_whole = [byte_offsets.len(), words.len(), self.sequence.offsets.len()] == [ids.len(); 3];
+        ticker.spend(ids.len())?;
+        if !is_whole || !byte_offsets.is_sorted_by_key(|span| span.start) {
+            return Err(foreign("its offsets do not ascend"));
+        }
+        if byte_offsets.last().is_some_and(|last| last.end > self.old.len()) {
+            return Err(foreign("its offsets end behind the text"));
+        }
+        Ok(())
+    }
+
+    /// What is encoded anew: from the last cut before the change to the first one behind it.
+    fn window(&self, cuts: Cuts<'_>) -> Window {
+        let spans = &self.sequence.encoding.byte_offsets;
+        let (mut from, mut first) = (Cut::default(), 0);
+        let mut end = self.range.start;
+        while let Some(cut) = cuts.last(self.new, 0..end) {
+            // Both texts must have the cut, with ids before it.
+            let count = ids_before(spans, cut.at).filter(|&count| count > 0 && cut.seen <= self.range.start);
+            if let Some(count) = count {
+                (from, first) = (cut, count);
+                break;
+            }
+            end = cut.at;
+        }
+        let (mut old_end, mut new_end, mut last) = (self.old.len(), self.new.len(), spans.len());
+        let mut start = self.end;
+        while let Some(cut) = cuts.next(self.new, start..self.new.len()) {
+            let at = self.range.end + (cut.at - self.end);
+            let count = ids_before(spans, at).filter(|_| cut.before >= self.end);
+            if let Some(count) = count.filter(|&count| count > 0 && count >= first) {
+                (old_end, new_end, last) = (at, cut.at, count);
+                break;
+            }
+            start = cut.at + 1;
+        }
+        Window { from, old_end, new_end, ids: first..last }
+    }
+
+    /// The encoding of the new text; `None` if it is not clear how its words are numbered.
+    fn join(&self, window: &Window, part: Part, watch: &dyn Watch) -> Result<Option<Sequence>> {
+        let (old, offsets) = (&self.sequence.encoding, &self.sequence.offsets);
+        let (first, last) = (window.ids.start, window.ids.end);
+        Ticker::new(watch).spend(old.ids.len())?;
+        let Part { sequence: Sequence { encoding: mut middle, offsets: mut middle_offsets }, step } = part;
+        if let (Some(before), Some(&word)) = (first.checked_sub(1), middle.words.first()) {
+            let base = old.words[before] + step;
+            middle.words.iter_mut().for_each(|other| *other = *other - word + base);
+        }
+        let before = middle.words.last().or(old.words[..first].last()).copied();
+        let mut joined = Sequence::default();
+        let Encoding { ids, byte_offsets, words, surfaces } = &mut joined.encoding;
+        let count = first + middle.ids.len() + old.ids.len() - last;
+        try_alloc::reserve(ids, count)?;
+        try_alloc::reserve(byte_offsets, count)?;
+        try_alloc::reserve(words, count)?;
+        try_alloc::reserve(&mut joined.offsets, count)?;
+        ids.extend_from_slice(&old.ids[..first]);
+        byte_offsets.extend_from_slice(&old.byte_offsets[..first]);
+        words.extend_from_slice(&old.words[..first]);
+        joined.offsets.extend_from_slice(&offsets[..first]);
+        for (index, surface) in old.surfaces.iter().take_while(|(index, _)| *index < first) {
+            try_alloc::push(surfaces, (*index, try_alloc::copy_text(surface)?))?;
+        }
+        for (index, surface) in middle.surfaces {
+            try_alloc::push(surfaces, (first + index, surface))?;
+        }
+        ids.append(&mut middle.ids);
+        byte_offsets.append(&mut middle.byte_offsets);
+        words.append(&mut middle.words);
+        joined.offsets.append(&mut middle_offsets);
+        if last < old.ids.len() {
+            let (Some(before), Some(old_before)) = (before, last.checked_sub(1)) else { return Ok(None) };
+            let word = before + (old.words[last] - old.words[old_before]);
+            let shift = ids.len();
+            ids.extend_from_slice(&old.ids[last..]);
+            words.extend(old.words[last..].iter().map(|other| other - old.words[last] + word));
+            let byte = |at: usize| at - self.range.end + self.end;
+            let spans = old.byte_offsets[last..].iter();
+            byte_offsets.extend(spans.map(|span| Span::new(byte(span.start), byte(span.end))));
+            let (removed, put) = [&self.old[self.range.clone()], &self.new[self.range.start..self.end]]
+                .map(|t| t.chars().count())
+                .into();
+            let character = |at: usize| at - removed + put;
+            let behind = offsets[last..].iter().map(|&(start, end)| (character(start), character(end)));
+            joined.offsets.extend(behind);
+            for (index, surface) in old.surfaces.iter().skip_while(|(index, _)| *index < last) {
+                try_alloc::push(surfaces, (index - last + shift, try_alloc::copy_text(surface)?))?;
+            }
+        }
+        Ok(Some(joined))
+    }
+
+    /// Which ids changed: those of the window, without the equal ones at its ends.
+    fn compared(&self, sequence: Sequence, window: Range<usize>) -> Edited {
+        let old = &self.sequence.encoding.ids;
+        let new = &sequence.encoding.ids;
+        let new_stop = window.end + new.len() - old.len();
+        let (was, is) = (&old[window.clone()], &new[window.start..new_stop]);
+        let same = was.iter().zip(is).take_while(|(was, is)| was == is).count();
+        let (was, is) = (&was[same..], &is[same..]);
+        let behind = was.iter().rev().zip(is.iter().rev()).take_while(|(was, is)| was == is).count();
+        Edited {
+            sequence,
+            start: window.start + same,
+            old_stop: window.end - behind,
+            new_stop: new_stop - behind,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::budget::tests::engine;
+    use crate::watch::Unwatched;
+
+    fn encoded(engine: &Engine, text: &str) -> Sequence {
+        let recognizer = engine.recognizer(&Special::Text).unwrap();
+        let none = UntrustedRanges::none();
+        let encoding = engine.encode_with_offsets(Text::Str(text), &recognizer, none, &Unwatched).unwrap();
+        let offsets = char_offsets(Text::Str(text), &encoding.byte_offsets, &Unwatched).unwrap();
+        Sequence { encoding, offsets }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        #[test]
+        fn a_changed_text_has_its_own_encoding(
+            split in prop::sample::select(vec!["gpt2", "cl100k", "o200k", "none", "whitespace", r"\p{Lu}+"]),
+            pieces in prop::collection::vec("the|'s|  |\\n|[0-9]{1,4}|\u{e9}|\u{8a9e}|ab|!!|a|b|A", 0..40),
+            replacement in prop::collection::vec("the|'s| |\\n|1|\u{8a9e}|ab|B", 0..4),
+            (start, length) in any::<(prop::sample::Index, prop::sample::Index)>(),
+        ) {
+            let engine = engine(split, false, false);
+            let (text, replacement) = (pieces.concat(), replacement.concat());
+            let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let first = start.index(places.len());
+            let last = first + length.index((places.len() - first).min(9));
+            let range = places[first]..places[last];
+            let was = encoded(&engine, &text);
+            let edited = engine.edit((&text, &was), range.clone(), &replacement, &Special::Text, &Unwatched).unwrap();
+            let mut new = text.clone();
+            new.replace_range(range, &replacement);
+            prop_assert_eq!(&edited.sequence, &encoded(&engine, &new));
+            let (old_ids, new_ids) = (&was.encoding.ids, &edited.sequence.encoding.ids);
+            prop_assert_eq!(&old_ids[..edited.start], &new_ids[..edited.start]);
+            prop_assert_eq!(&old_ids[edited.old_stop..], &new_ids[edited.new_stop..]);
+        }
+    }
+}
