@@ -24,6 +24,18 @@ def grown(change: Any) -> Run:
     return run
 
 
+def grown_in_front(change: Any) -> Run:
+    """Change a text of three characters that grew at its start."""
+
+    def run(native: Any, folder: Path) -> object:
+        tok = native.Tokenizer.from_tokens([b"a", b"b", b"ab"])
+        prepender = tok.prepender()
+        prepender.push("aab")
+        return change(tok, prepender)
+
+    return run
+
+
 def by(name: str, tok: Any) -> Run:
     from tokenmill import algorithms
 
@@ -77,6 +89,50 @@ BUDGETS = list(
             "a snapshot of another appender",
             grown(lambda tok, appender: appender.restore(tok.appender().snapshot())),
             "is of another appender",
+            NOTHING,
+        ),
+        (
+            "a text that grew in front is cut to more than it has",
+            grown_in_front(lambda tok, prepender: prepender.truncate(4)),
+            "the text has 3 characters; it cannot be cut to 4",
+            NOTHING,
+        ),
+        (
+            "a snapshot of another prepender",
+            grown_in_front(lambda tok, prepender: prepender.restore(tok.prepender().snapshot())),
+            "is of another prepender",
+            NOTHING,
+        ),
+        (
+            "a range that a text does not have",
+            cut(lambda tok: tok.interval_counter("aab").count(2, 5)),
+            "there is no range from 2 to 5 in a text of 3 characters",
+            NOTHING,
+        ),
+        (
+            "a range that begins inside a character",
+            lambda native, folder: (
+                native.train(texts=["é"], num_merges=0).interval_counter("é").fits(1, 1, "bytes")
+            ),
+            "byte 1 is inside a character",
+            NOTHING,
+        ),
+        (
+            "a change behind the end of a text",
+            cut(lambda tok: tok.edit("aab", tok.encode_with_offsets("aab"), 2, 5, "")),
+            "there is no range from 2 to 5 in a text of 3 characters",
+            NOTHING,
+        ),
+        (
+            "a change of a text with a pair",
+            cut(lambda tok: tok.edit("aab", tok.encode_with_offsets("aab", "ab"), 0, 1, "")),
+            "the encoding has a pair",
+            NOTHING,
+        ),
+        (
+            "a change of a text with the encoding of another",
+            cut(lambda tok: tok.edit("aab", tok.encode_with_offsets("bbb"), 0, 1, "")),
+            "the encoding is not that of the text",
             NOTHING,
         ),
     )

@@ -168,6 +168,16 @@ class Inputs:
         return appender
 
     @cached_property
+    def grown_in_front(self) -> tokenmill.Prepender:
+        prepender = self.tok.prepender()
+        prepender.push(" " * (self.size // 64))
+        return prepender
+
+    @cached_property
+    def ranges(self) -> tokenmill.IntervalCounter:
+        return self.tok.interval_counter("a " * (self.size // 256))
+
+    @cached_property
     def stream(self) -> tokenmill.DecodeStream:
         return self.tok.decode_stream()
 
@@ -487,6 +497,39 @@ case(
     given(lambda i: i.grown, lambda _, appender: appender.restore(appender.snapshot())),
     needs_memory=False,
 )
+case(
+    "Prepender.push",
+    given(lambda i: (i.tok.prepender(), i.spaces), lambda _, given: given[0].push(given[1])),
+)
+case("Prepender.ids", given(lambda i: i.grown_in_front, lambda _, prepender: prepender.ids()))
+case(
+    "Prepender.truncate",
+    given(lambda i: i.grown_in_front, lambda _, prepender: prepender.truncate(len(prepender) // 2)),
+    needs_memory=False,
+)
+case(
+    "Prepender.restore",
+    given(lambda i: i.grown_in_front, lambda _, prepender: prepender.restore(prepender.snapshot())),
+    needs_memory=False,
+)
+case(
+    "Tokenizer.interval_counter",
+    given(lambda i: i.spaces[: i.size // 16], lambda i, text: i.tok.interval_counter(text)),
+)
+case(
+    "IntervalCounter.count_many",
+    given(
+        lambda i: (i.ranges, [[0, 2]] * (i.size // 64)),
+        lambda _, given: given[0].count_many(given[1]),
+    ),
+)
+case(
+    "Tokenizer.edit",
+    given(
+        lambda i: ("a " * (i.size // 64), i.encoding),
+        lambda i, given: i.tok.edit(given[0], given[1], 4, 5, "b"),
+    ),
+)
 for algorithm in (algorithms.heap, algorithms.table, algorithms.backtracking):
     case(f"Tokenizer.encode: {algorithm.__name__}", given(lambda i: i.spaces, _by(algorithm)))
 case(
@@ -723,6 +766,11 @@ WITHOUT = {
     "Chunks.text",
     "Chunks.texts",
     "DecodeStream.reset",
+    *(f"Edit.{name}" for name in ("encoding", "new_stop", "old_stop", "start", "text")),
+    "IntervalCounter.count",
+    "IntervalCounter.fits",
+    "IntervalCounter.memory",
+    *(f"Prepender.{name}" for name in ("snapshot", "stable_count", "stable_length", "token_count")),
     "Encoding.char_to_token",
     "Encoding.n_sequences",
     "Encoding.overflowing",
@@ -763,6 +811,7 @@ WITHOUT = {
     "Tokenizer.cache_key",
     "Tokenizer.chat_templates",
     "Tokenizer.appender",
+    "Tokenizer.prepender",
     "Tokenizer.decode_stream",
     "Tokenizer.digests",
     "Tokenizer.embedding_plan",

@@ -272,21 +272,30 @@ impl Change<'_> {
         Ok(Some(joined))
     }
 
-    /// Which ids changed: those of the window, without the equal ones at its ends.
+    /// Which ids changed, or stand for another text: those of the window, without the same ones at its ends.
     fn compared(&self, sequence: Sequence, window: Range<usize>) -> Edited {
-        let old = &self.sequence.encoding.ids;
-        let new = &sequence.encoding.ids;
-        let new_stop = window.end + new.len() - old.len();
-        let (was, is) = (&old[window.clone()], &new[window.start..new_stop]);
-        let same = was.iter().zip(is).take_while(|(was, is)| was == is).count();
-        let (was, is) = (&was[same..], &is[same..]);
-        let behind = was.iter().rev().zip(is.iter().rev()).take_while(|(was, is)| was == is).count();
-        Edited {
-            sequence,
-            start: window.start + same,
-            old_stop: window.end - behind,
-            new_stop: new_stop - behind,
-        }
+        let (old, new) = (self.sequence, &sequence);
+        let new_stop = window.end + new.encoding.ids.len() - old.encoding.ids.len();
+        let place = |of: &Sequence, index: usize| {
+            let (span, (start, end)) = (of.encoding.byte_offsets[index], of.offsets[index]);
+            (of.encoding.ids[index], [span.start, span.end], [start, end])
+        };
+        let is_same = |was: usize, is: usize| place(old, was) == place(new, is);
+        let removed = self.old[self.range.clone()].chars().count();
+        let put = self.new[self.range.start..self.end].chars().count();
+        let is_moved = |was: usize, is: usize| {
+            let (old_id, old_bytes, old_characters) = place(old, was);
+            let (new_id, new_bytes, new_characters) = place(new, is);
+            old_id == new_id
+                && old_bytes.map(|at| at + self.end) == new_bytes.map(|at| at + self.range.end)
+                && old_characters.map(|at| at + put) == new_characters.map(|at| at + removed)
+        };
+        let most = window.end.min(new_stop);
+        let start = (window.start..most).find(|&index| !is_same(index, index)).unwrap_or(most);
+        let most = most - start;
+        let behind = (1..=most).find(|&back| !is_moved(window.end - back, new_stop - back));
+        let behind = behind.map_or(most, |back| back - 1);
+        Edited { sequence, start, old_stop: window.end - behind, new_stop: new_stop - behind }
     }
 }
 

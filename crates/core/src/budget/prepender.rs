@@ -93,12 +93,12 @@ impl Prepender {
             Text::Bytes(_) => None,
         };
         self.characters = characters.zip(of_piece).map(|(all, more)| all + more);
-        let done = self.read(watch);
-        if done.is_err() {
-            self.characters = characters;
-            self.go_back(before, watch)?;
-        }
-        done
+        let Err(error) = self.read(watch) else { return Ok(()) };
+        // The text was read from its end; encoding it meets what is wrong from its start.
+        let whole = self.engine.count(Text::Bytes(self.text.as_bytes()), &self.special, 1, watch);
+        self.characters = characters;
+        self.go_back(before, watch)?;
+        Err(whole.err().unwrap_or(error))
     }
 
     /// Reads what was put in front.

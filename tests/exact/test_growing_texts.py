@@ -1,4 +1,4 @@
-"""Texts that grow, beside encoding each of them at once."""
+"""Texts that grow at their end or at their start, beside encoding each of them at once."""
 
 from __future__ import annotations
 
@@ -110,24 +110,28 @@ def pieces(text: str, rng: random.Random, takes_bytes: bool) -> list[str] | list
     return [bytes([value]) for value in text.encode()]
 
 
-def grow(tok: Any, parts: list[Any], rng: random.Random) -> int:
+END = pytest.mark.parametrize("at_start", [False, True], ids=["appender", "prepender"])
+
+
+def grow(tok: Any, parts: list[Any], rng: random.Random, at_start: bool) -> int:
     """Pushes the parts, some of which are cut off again, and compares each state; the number of states."""
     special = rng.choice(["text", "text", "parse"])
-    appender, text, count = tok.appender(special=special), type(parts[0])(), 0
-    for part in parts:
-        appender.push(part)
-        text += part
+    grown = tok.prepender(special=special) if at_start else tok.appender(special=special)
+    text, count = type(parts[0])(), 0
+    for part in reversed(parts) if at_start else parts:
+        grown.push(part)
+        text = part + text if at_start else text + part
         if rng.random() < 0.05:
             length = rng.randrange(max(0, len(text) - 40), len(text) + 1)
             if isinstance(text, str) or takes_bytes(tok):
-                appender.truncate(length)
-                text = text[:length]
-        assert appender.token_count == tok.count(text, special=special)
+                grown.truncate(length)
+                text = text[len(text) - length :] if at_start else text[:length]
+        assert grown.token_count == tok.count(text, special=special)
         count += 1
         if rng.random() < 0.05:
-            assert appender.ids() == tok.encode(text, special=special)
-            assert len(appender) == len(text)
-    assert appender.ids() == tok.encode(text, special=special)
+            assert grown.ids() == tok.encode(text, special=special)
+            assert len(grown) == len(text)
+    assert grown.ids() == tok.encode(text, special=special)
     return count
 
 
@@ -139,79 +143,92 @@ def takes_bytes(tok: Any) -> bool:
     return True
 
 
-def check(tok: Any, corpus: Callable[[str], str], states: int, size: int) -> int:
+def check(tok: Any, corpus: Callable[[str], str], states: int, size: int, at_start: bool) -> int:
     rng = random.Random(7)
     count = 0
     for text in texts(corpus, rng, size):
-        count += grow(tok, pieces(text, rng, takes_bytes(tok)), rng)
+        count += grow(tok, pieces(text, rng, takes_bytes(tok)), rng, at_start)
         if count >= states:
             return count
     return count
 
 
-def test_every_state(tok: Any, corpus: Callable[[str], str]) -> None:
-    check(tok, corpus, 1_000, 150)
+@END
+def test_every_state(tok: Any, corpus: Callable[[str], str], at_start: bool) -> None:
+    check(tok, corpus, 1_000, 150, at_start)
 
 
-def test_every_state_without_a_split(unsplit: Any, corpus: Callable[[str], str]) -> None:
-    check(unsplit, corpus, 1_000, 150)
+@END
+def test_every_state_without_a_split(unsplit: Any, corpus: Callable[[str], str], at_start: bool) -> None:
+    check(unsplit, corpus, 1_000, 150, at_start)
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_pushes(tok: Any, corpus: Callable[[str], str]) -> None:
-    count = check(tok, corpus, 100_000, 2_000)
+@END
+def test_a_hundred_thousand_pushes(tok: Any, corpus: Callable[[str], str], at_start: bool) -> None:
+    count = check(tok, corpus, 100_000, 2_000, at_start)
     print(f"{tok!r}: {count} pushes, 0 differences")
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_pushes_without_a_split(unsplit: Any, corpus: Callable[[str], str]) -> None:
-    check(unsplit, corpus, 100_000, 2_000)
+@END
+def test_a_hundred_thousand_pushes_without_a_split(
+    unsplit: Any, corpus: Callable[[str], str], at_start: bool
+) -> None:
+    check(unsplit, corpus, 100_000, 2_000, at_start)
 
 
 @pytest.mark.slow
+@END
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "gpt2", "llama3.1"])
-def test_a_megabyte(name: str, data: Path, corpus: Callable[[str], str]) -> None:
+def test_a_megabyte(name: str, data: Path, corpus: Callable[[str], str], at_start: bool) -> None:
     """Character by character, looked at a thousand times."""
     tok = tokenmill.load(data / "vocab" / name)
     rng = random.Random(11)
-    for corpus_name in ("english", "cjk", "code"):
-        text = corpus(corpus_name)[:1_000_000]
-        appender = tok.appender()
-        places = sorted(rng.randrange(1, len(text)) for _ in range(1_000))
-        at = 0
-        for place in [*places, len(text)]:
-            for character in text[at:place]:
-                appender.push(character)
-            at = place
-            # The count of the whole so far, from where nothing changes it any more.
-            stable = appender.stable_length
-            assert stable <= place
-            assert appender.token_count == tok.count(text[:place])
-        assert appender.ids() == tok.encode(text)
+    for text in (*(corpus(kind)[:1_000_000] for kind in ("english", "cjk", "code")), " " * 1_000_000):
+        grown = tok.prepender() if at_start else tok.appender()
+        # The counts of all beginnings, or of all endings, are those of ranges.
+        ranges = tok.interval_counter(text)
+        lengths = sorted(rng.randrange(1, len(text)) for _ in range(1_000))
+        done = 0
+        for number, length in enumerate([*lengths, len(text)]):
+            start, stop = (len(text) - length, len(text)) if at_start else (0, length)
+            part = text[start : len(text) - done] if at_start else text[done:stop]
+            for character in reversed(part) if at_start else part:
+                grown.push(character)
+            done = length
+            assert grown.stable_length <= length
+            assert grown.token_count == ranges.count(start, stop)
+            if number % 50 == 0:
+                assert grown.token_count == tok.count(text[start:stop])
+        assert grown.ids() == tok.encode(text)
 
 
-def test_what_is_stable_stays(tok: Any, corpus: Callable[[str], str]) -> None:
+@END
+def test_what_is_stable_stays(tok: Any, corpus: Callable[[str], str], at_start: bool) -> None:
     rng = random.Random(3)
     states = 0
     for text in texts(corpus, rng, 120):
-        appender = tok.appender()
+        grown = tok.prepender() if at_start else tok.appender()
         sent: list[int] = []
-        for character in text:
-            appender.push(character)
-            ids = appender.ids()
+        for character in reversed(text) if at_start else text:
+            grown.push(character)
+            # From the end that does not grow.
+            ids = grown.ids()[::-1] if at_start else grown.ids()
             assert ids[: len(sent)] == sent
-            assert len(sent) <= appender.stable_count <= len(ids)
-            assert appender.stable_length <= len(appender)
-            sent = ids[: appender.stable_count]
+            assert len(sent) <= grown.stable_count <= len(ids)
+            assert grown.stable_length <= len(grown)
+            sent = ids[: grown.stable_count]
             states += 1
         if states > 1_000:
             break
 
 
-def test_without_a_split_tokens_become_stable(unsplit: Any) -> None:
-    appender = unsplit.appender()
-    appender.push("The quick brown fox jumps over the lazy dog. " * 20)
-    assert 600 < appender.stable_length < len(appender)
+@END
+def test_without_a_split_tokens_become_stable(unsplit: Any, at_start: bool) -> None:
+    grown = unsplit.prepender() if at_start else unsplit.appender()
+    grown.push("The quick brown fox jumps over the lazy dog. " * 20)
+    assert 600 < grown.stable_length < len(grown)
 
 
 def test_special_tokens_around_the_text(data: Path) -> None:
@@ -276,3 +293,40 @@ def test_cutting_and_going_back(unsplit: Any) -> None:
     assert appender.ids() == unsplit.encode("naï漢")
     appender.truncate(4)
     assert appender.ids() == unsplit.encode("naï")
+
+
+def test_cutting_and_going_back_at_the_start(unsplit: Any) -> None:
+    prepender = unsplit.prepender()
+    prepender.push("naïve 漢字")
+    assert repr(prepender).startswith("Prepender(8 characters, ")
+    snapshot = prepender.snapshot()
+    prepender.push("more and ")
+    prepender.restore(snapshot)
+    assert (len(prepender), prepender.ids()) == (8, unsplit.encode("naïve 漢字"))
+    prepender.truncate(3)
+    assert prepender.ids() == unsplit.encode(" 漢字")
+    with pytest.raises(BudgetError, match="cut to 7 bytes"):
+        prepender.restore(snapshot)
+    with pytest.raises(BudgetError, match="3 characters"):
+        prepender.truncate(4)
+    with pytest.raises(BudgetError, match="another prepender"):
+        unsplit.prepender().restore(snapshot)
+    prepender.push(b"\xbc\xa2")
+    assert prepender.ids() == unsplit.encode(b"\xbc\xa2" + " 漢字".encode())
+    prepender.push(b"\xe6")
+    assert prepender.ids() == unsplit.encode("漢 漢字")
+    prepender.truncate(8)
+    assert repr(prepender).startswith("Prepender(8 bytes, ")
+    assert prepender.ids() == unsplit.encode("漢 漢字".encode()[2:])
+
+
+def test_an_error_in_front_leaves_the_text_as_it_was() -> None:
+    tok = tokenmill.Tokenizer.from_tokens([b"a", b"b", b"ab"])
+    prepender = tok.prepender()
+    prepender.push("aa")
+    with pytest.raises(UnknownTokenError) as error:
+        prepender.push("b?b")
+    assert (error.value.char, error.value.position) == ("?", 1)
+    assert (len(prepender), prepender.ids()) == (2, tok.encode("aa"))
+    prepender.push("a")
+    assert prepender.ids() == tok.encode("aaa")
