@@ -128,7 +128,7 @@ impl Tokenizer {
     /// >>> ranges.count(4, 9), tok.count("lower"), ranges.count_many([(0, 3), (0, 9)])
     /// (3, 3, array([1, 4]))
     /// >>> ranges.fits(4, 5)
-    /// 11
+    /// 14
     #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace"), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace')")]
     fn interval_counter(
         &self,
