@@ -4,6 +4,11 @@
 //! by UAX 29 for graphemes, words and sentences. A line ends behind `\n`, `\r\n` and `\r`.
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::sync::place_before;
+
+/// A window begins anew no more than so many bytes before where a border is asked for.
+const FAR: usize = 1 << 12;
+
 /// Where a text may be cut by choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Border {
@@ -44,14 +49,44 @@ impl Border {
             Self::Line => Some(Self::Sentence),
         }
     }
+
+    /// The ends of the parts of a text behind a place; `None` where each character has a border.
+    fn behind(self, text: &str, from: usize) -> Option<Box<dyn Iterator<Item = usize> + '_>> {
+        let part = &text[from..];
+        let lengths: Box<dyn Iterator<Item = usize> + '_> = match self {
+            Self::Character => return None,
+            Self::Grapheme => Box::new(part.graphemes(true).map(str::len)),
+            Self::Word => Box::new(part.split_word_bounds().map(str::len)),
+            Self::Sentence => Box::new(part.split_sentence_bounds().map(str::len)),
+            Self::Line => Box::new(lines(part)),
+        };
+        let mut at = from;
+        Some(Box::new(lengths.map(move |length| {
+            at += length;
+            at
+        })))
+    }
+
+    /// How far before a place, in bytes, there mostly is a border.
+    fn reach(self) -> usize {
+        match self {
+            Self::Sentence => 256,
+            _ => 32,
+        }
+    }
 }
 
 /// The borders of one kind in a text. The end of the text is one.
+///
+/// They are found in a window of the text, which begins anew where a place is asked for that is far from it.
 pub(super) struct Borders<'a> {
     text: &'a str,
+    border: Border,
     /// The border that the others are behind.
     start: usize,
-    /// Borders that were found, ascending.
+    /// Where the window begins.
+    from: usize,
+    /// The borders of the window that were found, ascending. None between `from` and the last of them is missing.
     found: Vec<usize>,
     /// The following ones; `None` where each character has a border.
     rest: Option<Box<dyn Iterator<Item = usize> + 'a>>,
@@ -60,22 +95,7 @@ pub(super) struct Borders<'a> {
 impl<'a> Borders<'a> {
     /// Those behind a place that is a border itself.
     pub(super) fn new(border: Border, text: &'a str, from: usize) -> Self {
-        let part = &text[from..];
-        let ends: Option<Box<dyn Iterator<Item = usize> + 'a>> = match border {
-            Border::Character => None,
-            Border::Grapheme => Some(Box::new(part.graphemes(true).map(str::len))),
-            Border::Word => Some(Box::new(part.split_word_bounds().map(str::len))),
-            Border::Sentence => Some(Box::new(part.split_sentence_bounds().map(str::len))),
-            Border::Line => Some(Box::new(lines(part))),
-        };
-        let ends = ends.map(|lengths| {
-            let mut at = from;
-            Box::new(lengths.map(move |length| {
-                at += length;
-                at
-            })) as Box<dyn Iterator<Item = usize> + 'a>
-        });
-        Self { text, start: from, found: Vec::new(), rest: ends }
+        Self { text, border, start: from, from, found: Vec::new(), rest: border.behind(text, from) }
     }
 
     /// The first one at a place or behind it.
@@ -95,14 +115,24 @@ impl<'a> Borders<'a> {
 
     /// The last one at a place or before it, and behind another place.
     pub(super) fn last(&mut self, behind: usize, at: usize) -> Option<usize> {
-        let last = if self.rest.is_none() {
-            (behind..=at).rev().find(|&at| self.text.is_char_boundary(at))
-        } else {
-            self.find(at);
+        if self.rest.is_none() {
+            let last = (behind..=at).rev().find(|&at| self.text.is_char_boundary(at));
+            return last.filter(|&last| last > behind);
+        }
+        self.find(at);
+        let mut back = self.border.reach();
+        loop {
             let number = self.found.partition_point(|&border| border <= at);
-            number.checked_sub(1).map(|number| self.found[number])
-        };
-        last.filter(|&last| last > behind)
+            if let Some(number) = number.checked_sub(1) {
+                return Some(self.found[number]).filter(|&last| last > behind);
+            }
+            if self.from <= behind.max(self.start) {
+                return None;
+            }
+            back *= 4;
+            self.begin(self.from.saturating_sub(back));
+            self.read(at);
+        }
     }
 
     /// Are all borders up to a place known, whatever follows the text? Only if there is another one behind it: what
@@ -116,17 +146,29 @@ impl<'a> Borders<'a> {
         self.found.get(number).is_some_and(|&next| next < self.text.len())
     }
 
-    /// The last one of those that were found and not forgotten, at a place or before it; else where they begin.
-    pub(super) fn last_found(&self, at: usize) -> usize {
-        if self.rest.is_none() {
-            return at;
-        }
-        let number = self.found.partition_point(|&border| border <= at);
-        number.checked_sub(1).map_or(self.start, |number| self.found[number])
+    /// The last one at a place or before it; else where they begin.
+    pub(super) fn last_before(&mut self, at: usize) -> usize {
+        if self.rest.is_none() { at } else { self.last(self.start, at).unwrap_or(self.start) }
     }
 
-    /// Finds all up to a place.
+    /// Finds all near a place, up to the first one at it or behind it.
     fn find(&mut self, at: usize) {
+        let known_to = self.found.last().map_or(self.from, |&last| last.max(self.from));
+        let reach = self.border.reach();
+        if at <= self.from && self.from > self.start {
+            self.begin(at.saturating_sub(reach));
+        } else if let Some(far) = at.checked_sub(2 * reach)
+            && far > known_to
+            && let Some((place, is_border)) =
+                place_before(self.border, self.text, far.saturating_sub(FAR).max(known_to + 1), at - reach)
+        {
+            self.begin_at(place, is_border);
+        }
+        self.read(at);
+    }
+
+    /// Reads from the window on, up to the first border at a place or behind it.
+    fn read(&mut self, at: usize) {
         let Some(rest) = &mut self.rest else { return };
         while self.found.last().is_none_or(|&last| last < at) {
             let Some(border) = rest.next() else { break };
@@ -134,12 +176,27 @@ impl<'a> Borders<'a> {
         }
     }
 
+    /// Begins the window anew, at a place or before it.
+    fn begin(&mut self, at: usize) {
+        match place_before(self.border, self.text, self.start + 1, at) {
+            Some((place, is_border)) => self.begin_at(place, is_border),
+            None => self.begin_at(self.start, false),
+        }
+    }
+
+    fn begin_at(&mut self, place: usize, is_border: bool) {
+        self.from = if is_border { place - 1 } else { place };
+        self.found.clear();
+        self.found.extend(Some(place).filter(|_| is_border));
+        self.rest = self.border.behind(self.text, place);
+    }
+
     /// Forgets those before a place.
     pub(super) fn forget(&mut self, before: usize) {
-        // The one before it stays: a text that is read in parts is kept from there on.
         let number = self.found.partition_point(|&border| border < before).saturating_sub(1);
         // Not each time: the rest is moved.
         if 2 * number > self.found.len() + 32 {
+            self.from = self.found[number - 1];
             self.found.drain(..number);
         }
     }
@@ -179,6 +236,45 @@ mod tests {
         assert_eq!(all(Border::Line, "a\nb\r\n\r\rc", 0), [0, 2, 5, 6, 7, 8]);
         assert_eq!(all(Border::Line, "\n", 0), [0, 1]);
         assert_eq!(all(Border::Line, "", 0), [0]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        /// Places far from one another, in any order.
+        #[test]
+        fn windows_have_the_borders_of_the_whole(
+            pieces in prop::collection::vec(
+                ("[a-z]{1,9} |[a-z]|\\. |[.!?]|[A-Z]|\"|\\)| |\n|\r|[0-9]|'|\u{301}|\u{e9}|\u{1F1E6}|\u{200d}|\u{1F468}|\u{5d0}|\u{915}|\u{94d}|\u{e01}|[\u{4e00}-\u{4e20}]|\u{3002}|[\u{3041}-\u{3096}]|[\u{430}-\u{44f}]|\u{41f}|\u{30fc}|\u{2029}|\u{ad}|_|,|:|\\PC", 1..60_usize),
+                0..60,
+            ),
+            asked in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3_u8), 1..12),
+        ) {
+            let text: String = pieces.iter().map(|(piece, times)| piece.repeat(*times)).collect();
+            for (border, _) in Border::ALL {
+                let ends = border.behind(&text, 0);
+                let whole: Vec<usize> = ends.map_or_else(
+                    || text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect(),
+                    Iterator::collect,
+                );
+                let mut borders = Borders::new(border, &text, 0);
+                for (at, behind, kind) in &asked {
+                    let at = at.index(text.len() + 1);
+                    match kind {
+                        0 => {
+                            let behind = behind.index(at + 1);
+                            let want = whole.iter().copied().rfind(|&border| border <= at && border > behind);
+                            prop_assert_eq!(borders.last(behind, at), want);
+                        }
+                        1 => {
+                            let want = whole.iter().copied().find(|&border| border >= at.max(1));
+                            prop_assert_eq!(borders.first(at.max(1)), want.unwrap_or(text.len()));
+                        }
+                        _ => borders.forget(at),
+                    }
+                }
+            }
+        }
     }
 
     proptest! {

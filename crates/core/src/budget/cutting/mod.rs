@@ -11,6 +11,7 @@ mod chunks;
 mod long;
 mod search;
 mod stream;
+mod sync;
 #[cfg(test)]
 mod tests;
 

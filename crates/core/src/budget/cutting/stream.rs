@@ -104,7 +104,7 @@ impl ChunkStream {
         chunker.cut(self.last, chunks).map_err(|error| self.moved(error))?;
         let last = chunks.spans.last().copied();
         // Borders are found behind a border.
-        let from = last.map_or(0, |last| kept_from(&chunker.borders, last.start));
+        let from = last.map_or(0, |last| kept_from(&mut chunker.borders, last.start));
         Ok((last, from))
     }
 
@@ -132,10 +132,10 @@ impl ChunkStream {
 }
 
 /// The last place, not behind `at`, that is a border of each kind in use.
-fn kept_from(borders: &[Borders<'_>], at: usize) -> usize {
+fn kept_from(borders: &mut [Borders<'_>], at: usize) -> usize {
     let mut from = at;
     loop {
-        let lowest = borders.iter().map(|borders| borders.last_found(from)).min().unwrap_or(from);
+        let lowest = borders.iter_mut().map(|borders| borders.last_before(from)).min().unwrap_or(from);
         if lowest == from {
             return from;
         }
