@@ -26,3 +26,10 @@ class Edit:
     """Where the changed ids end in the encoding that was given."""
     new_stop: int
     """Where they end in this one. The ids behind them are as they were; their offsets have moved."""
+
+
+def edit_of(
+    text: str, start: int, stop: int, replacement: str, encoding: Encoding, ids: tuple[int, int, int]
+) -> Edit:
+    """The change of a text whose new encoding is known."""
+    return Edit(text[:start] + replacement + text[stop:], encoding, *ids)

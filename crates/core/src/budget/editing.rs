@@ -87,17 +87,13 @@ impl Engine {
             return Err(foreign("its ids there are others"));
         }
         let part = self.part(&change, &window, cuts, recognizer, watch)?;
-        let joined = change.join(&window, part, watch)?;
-        match joined {
-            Some(sequence) => Ok(change.compared(sequence, window.ids)),
-            None => {
-                let all =
-                    self.encode_with_offsets(Text::Str(&new), recognizer, UntrustedRanges::none(), watch)?;
-                let offsets = char_offsets(Text::Str(&new), &all.byte_offsets, watch)?;
-                let ids = 0..sequence.encoding.ids.len();
-                Ok(change.compared(Sequence { encoding: all, offsets }, ids))
-            }
+        if let Some(sequence) = change.join(&window, part, watch)? {
+            return Ok(change.compared(sequence, window.ids));
         }
+        let none = UntrustedRanges::none();
+        let encoding = self.encode_with_offsets(Text::Str(&new), recognizer, none, watch)?;
+        let offsets = char_offsets(Text::Str(&new), &encoding.byte_offsets, watch)?;
+        Ok(change.compared(Sequence { encoding, offsets }, 0..sequence.encoding.ids.len()))
     }
 
     /// The encoding of the window in the new text, with places in that text. Its words count from where the first is
@@ -115,7 +111,7 @@ impl Engine {
         let moved = |error: Error| {
             error.placed(|place| match place {
                 Place::Byte(at) => Place::Byte(at + from.before),
-                other => other,
+                Place::Character(_) => place,
             })
         };
         let none = UntrustedRanges::none();
@@ -136,13 +132,13 @@ impl Engine {
             offsets.drain(..dropped);
         }
         let characters = change.new[..from.before].chars().count();
-        encoding.byte_offsets.iter_mut().for_each(|span| {
+        for span in &mut encoding.byte_offsets {
             *span = Span::new(span.start + from.before, span.end + from.before);
-        });
-        offsets.iter_mut().for_each(|(start, end)| {
+        }
+        for (start, end) in &mut offsets {
             *start += characters;
             *end += characters;
-        });
+        }
         Ok(Part { sequence: Sequence { encoding, offsets }, step })
     }
 }

@@ -17,7 +17,7 @@ use crate::model::{Model, Scratch};
 use crate::pattern::Splitter;
 use crate::watch::Ticker;
 
-use super::pretoken_model::{PairMemo, PretokenModel};
+use super::pretoken_model::{BLOCK, PairMemo, PretokenModel};
 
 /// The prefixes of one pretoken.
 #[derive(Debug, Default, Clone)]
@@ -68,24 +68,26 @@ impl Prefixes {
     ) -> Result<()> {
         let from = self.start + self.last.len();
         let Some(bytes) = text.get(from..end).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
-        ticker.spend(4 * bytes.len())?;
         try_alloc::reserve(&mut self.last, bytes.len())?;
-        memo.reserve()?;
         let Self { state, last, .. } = self;
-        for &byte in bytes {
-            *state = matcher.step(*state, byte);
-            let length = last.len() + 1;
-            let following = |token: u32| {
-                let Some(before) = (length - matcher.length(token)).checked_sub(1) else {
-                    return Some((token, 1));
+        for part in bytes.chunks(BLOCK) {
+            ticker.spend(4 * part.len())?;
+            memo.reserve()?;
+            for &byte in part {
+                *state = matcher.step(*state, byte);
+                let length = last.len() + 1;
+                let following = |token: u32| {
+                    let Some(before) = (length - matcher.length(token)).checked_sub(1) else {
+                        return Some((token, 1));
+                    };
+                    let (token_before, count) = last[before];
+                    memo.stays_apart(matcher, token_before, token).then_some((token, count + 1))
                 };
-                let (token_before, count) = last[before];
-                memo.stays_apart(matcher, token_before, token).then_some((token, count + 1))
-            };
-            let Some(found) = matcher.endings(*state).find_map(following) else {
-                return Err(Error::internal("no token ends a prefix of a pretoken"));
-            };
-            last.push(found);
+                let Some(found) = matcher.endings(*state).find_map(following) else {
+                    return Err(Error::internal("no token ends a prefix of a pretoken"));
+                };
+                last.push(found);
+            }
         }
         Ok(())
     }

@@ -129,14 +129,13 @@ impl SuffixCounts {
 
     /// The suffixes of the pretoken that ends at a place, as far as they were read.
     fn suffixes_of(&mut self, end: usize) -> &mut Suffixes {
-        match self.pretokens.iter().position(|(of, _)| *of == end) {
-            Some(at) => self.pretokens[at..].rotate_left(1),
-            None => {
-                self.pretokens.rotate_left(1);
-                let (of, suffixes) = &mut self.pretokens[KEPT - 1];
-                *of = end;
-                suffixes.clear();
-            }
+        if let Some(at) = self.pretokens.iter().position(|(of, _)| *of == end) {
+            self.pretokens[at..].rotate_left(1);
+        } else {
+            self.pretokens.rotate_left(1);
+            let (of, suffixes) = &mut self.pretokens[KEPT - 1];
+            *of = end;
+            suffixes.clear();
         }
         &mut self.pretokens[KEPT - 1].1
     }

@@ -16,7 +16,7 @@ use crate::model::Scratch;
 use crate::model::bpe::Matcher;
 use crate::watch::Ticker;
 
-use super::pretoken_model::{PairMemo, PretokenModel};
+use super::pretoken_model::{BLOCK, PairMemo, PretokenModel};
 
 /// The suffixes of one pretoken.
 #[derive(Debug, Default, Clone)]
@@ -49,10 +49,12 @@ impl Suffixes {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let Some(new) = pretoken.len().checked_sub(self.first.len()) else { return Ok(()) };
-        ticker.spend(8 * new)?;
         try_alloc::reserve(&mut self.first, new)?;
-        memo.reserve()?;
         for at in (0..new).rev() {
+            if at % BLOCK == 0 || at + 1 == new {
+                ticker.spend(8 * BLOCK.min(new))?;
+                memo.reserve()?;
+            }
             let suffix = &pretoken[at..];
             let mut token = matcher.longest_at_start(suffix);
             let found = loop {

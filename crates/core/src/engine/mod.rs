@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// The model, which spells pretokens.
-    pub(crate) fn model(&self) -> &Model {
+    pub fn model(&self) -> &Model {
         &self.stages.model
     }
 

@@ -1,9 +1,9 @@
 //! Token budgets: texts that grow, and text to ids by a named algorithm.
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
 use std::sync::Arc;
 
-use pyo3::types::{PyList, PySlice, PyString};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
 use tokenmill_core::budget::algorithms::Algorithm;
 use tokenmill_core::budget::{self, Edited};
 use tokenmill_core::engine::{CodeUnits, Source, byte_spans};
@@ -216,11 +216,8 @@ impl Tokenizer {
         let Edited { sequence, start: first, old_stop, new_stop } = edited;
         let made = Encoding::new(Arc::clone(&self.engine), vec![sequence], windows);
         let before = made.ids_before_text();
-        let slice =
-            |start: usize, stop: usize| text.get_item(PySlice::new(py, start as isize, stop as isize, 1));
-        let changed = slice(0, start)?.add(replacement)?.add(slice(stop, length)?)?;
         let ids = (before + first, before + old_stop, before + new_stop);
-        late::EDITING.get(py)?.getattr("Edit")?.call1((changed, made, ids.0, ids.1, ids.2))
+        late::EDITING.get(py)?.getattr("edit_of")?.call1((text, start, stop, replacement, made, ids))
     }
 
     /// The ids of a text by an algorithm: what `tokenmill.algorithms` calls.

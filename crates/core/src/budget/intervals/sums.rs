@@ -177,7 +177,7 @@ impl Sums {
         let total = self.total();
         let mut first: Option<usize> = None;
         for number in (0..=count).rev() {
-            if number + 1 <= count && self.is_cut(number + 1) {
+            if number < count && self.is_cut(number + 1) {
                 first = Some(number + 1);
             }
             let (to, rest) = first.map_or((count, 0), |cut| (cut, total - self.before[cut]));

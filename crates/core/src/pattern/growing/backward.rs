@@ -215,12 +215,10 @@ fn first_pretoken<A: Atoms>(
 ) -> FirstPretoken {
     let (atom, width) = scanner.atoms().at(text, 0);
     let mut runs = Backwards { split, white: WhiteSpace::default() };
-    match scanner.match_at(text, 0, atom, width, &mut runs) {
-        Some(end) => FirstPretoken { end, is_match: true },
-        // Gaps that follow one another are one pretoken.
-        None => {
-            let gap = behind.filter(|behind| !behind.is_match).map_or(0, |behind| behind.end);
-            FirstPretoken { end: width + gap, is_match: false }
-        }
+    if let Some(end) = scanner.match_at(text, 0, atom, width, &mut runs) {
+        return FirstPretoken { end, is_match: true };
     }
+    // Gaps that follow one another are one pretoken.
+    let gap = behind.filter(|behind| !behind.is_match).map_or(0, |behind| behind.end);
+    FirstPretoken { end: width + gap, is_match: false }
 }

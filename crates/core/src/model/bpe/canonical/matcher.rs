@@ -79,7 +79,12 @@ impl Matcher<'_> {
         self.table.ids[symbol as usize]
     }
 
-    /// The length of a symbol in bytes.
+    /// All symbols that their own bytes merge to.
+    pub fn symbols(&self) -> impl Iterator<Item = u32> {
+        (0..to_u32(self.table.ids.len())).filter(|&symbol| self.length(symbol) > 0)
+    }
+
+    /// The length of a symbol in bytes; 0 for one that is never built.
     #[inline]
     pub fn length(&self, symbol: u32) -> usize {
         self.table.length(symbol)
