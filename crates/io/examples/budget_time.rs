@@ -5,7 +5,7 @@
 //! characters (log-uniform), for one that is encoded, and for how far a range of 500 ids reaches. Counts are compared
 //! first. Then the tokens that end at a place and how many of them are tried, for a text without a split; with `pairs=`
 //! how many of so many random pairs of tokens may stand side by side.
-#![allow(clippy::cast_precision_loss, clippy::cast_sign_loss)]
+#![allow(clippy::cast_precision_loss, clippy::cast_sign_loss, clippy::default_trait_access)]
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
