@@ -4,8 +4,8 @@
     python bench/algorithms.py --quick    one round, short slices
 
 Every figure is the median over rounds; in a round each library has a process of its own with one thread. A
-slice begins at a random place of an English text and is given once. Without a split, o200k's tokens are merged
-over the whole slice. Letters without a space are texts that no split divides.
+slice begins at a random place of an English text and is given once. Without a split, o200k's tokens are
+merged over the whole slice. Letters without a space are texts that no split divides.
 """
 
 from __future__ import annotations
