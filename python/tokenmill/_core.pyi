@@ -1044,7 +1044,7 @@ class Tokenizer:
         >>> ranges.count(4, 9), tok.count("lower"), ranges.count_many([(0, 3), (0, 9)])
         (3, 3, array([1, 4]))
         >>> ranges.fits(4, 5)
-        11
+        14
         """
     def edit(
         self,
