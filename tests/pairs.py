@@ -478,7 +478,7 @@ METHODS: dict[str, dict[str, Call]] = {
     },
     "functions": {
         "algorithms": lambda o: [
-            getattr(import_module("tokenmill.algorithms"), name)(base(), TEXT) for name in ("heap", "table")
+            getattr(import_module("tokenmill").algorithms, name)(base(), TEXT) for name in ("heap", "table")
         ],
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),

@@ -222,6 +222,7 @@ fn append<U: CodeUnit>(
 }
 
 /// A new string from UTF-8 text.
+#[allow(clippy::disallowed_methods)] // only for what Python shares
 pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
     // Python shares strings of one character.
     if text.len() <= 2 {

@@ -2,12 +2,13 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 use tokenmill_core::budget::{self, ChunkOptions, Chunks};
 use tokenmill_core::engine::{Engine, Special, Text, char_offsets};
 use tokenmill_core::error::Error;
 use tokenmill_core::try_alloc;
 
+use crate::buffer::string;
 use crate::exceptions::{out_of_memory, raise};
 use crate::output::{self, Dtype};
 use crate::text::PyText;
@@ -72,7 +73,7 @@ impl ChunkStream {
             let characters = char_offsets(Text::Str(&found.text), &found.chunks.spans, watch)?;
             Ok::<_, Error>((found, characters))
         })?;
-        let text = PyString::new(py, &found.text);
+        let text = string(py, &found.text)?;
         let before = found.before.1;
         let arrays = chunk_arrays(py, found.chunks, &characters, found.before)?;
         (text, before, arrays).into_pyobject(py)

@@ -66,6 +66,7 @@ impl<'py> Returned<'_, 'py> {
             return Err(PyValueError::new_err("return_tensors is \"np\" or \"pt\""));
         };
         let py = tensors.py();
+        #[allow(clippy::disallowed_methods)] // it is short
         let plain = PyString::new(py, "int64").into_any();
         let dtype = self.dtype.unwrap_or(&plain);
         Dtype::new(Some(dtype), engine.vocabulary().max_id())?;

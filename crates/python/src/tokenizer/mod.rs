@@ -178,6 +178,7 @@ impl Tokenizer {
         other.cast::<Self>().is_ok_and(|other| self.identity(py) == other.get().identity(py))
     }
 
+    #[allow(clippy::disallowed_methods)] // it is short
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
         PyBytes::new(py, self.identity(py)).hash()
     }
@@ -186,7 +187,7 @@ impl Tokenizer {
         self.engine.description().check_hooks_have_names().map_err(|error| raise(py, error))?;
         let state = py.detach(|| tokenmill_io::state::write(self.engine.description()));
         let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
-        let arguments = (PyBytes::new(py, &state), self.split_name).into_pyobject(py)?;
+        let arguments = (crate::buffer::objects::bytes(py, &state)?, self.split_name).into_pyobject(py)?;
         PyTuple::new(py, [from_state, arguments.into_any()])
     }
 
