@@ -8,6 +8,7 @@
 //! watch every few milliseconds while it waits for the others. When a unit fails, the units before
 //! it still run, so the error is the same for every number of threads.
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 #[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -66,39 +67,66 @@ pub fn run<T: Send>(
 ///
 /// # Errors
 /// As [`run`].
-#[allow(clippy::disallowed_methods)] // they are waited for without the interpreter lock, and end with the call
 pub fn run_with<S: Send, T: Send>(
     units: usize,
     states: &mut [S],
     watch: &dyn Watch,
     work: impl Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let job = Job::new(units, states.len(), work)?;
-    let Some((own, others)) = states.split_first_mut() else {
+    // Each thread uses its own slot alone: nobody ever waits for one.
+    let slot = |state| Mutex::new((state, Vec::new()));
+    let slots = try_alloc::collect::<_, Error>(states.iter_mut().map(|state| Ok(slot(state))))?;
+    run_units(units, slots.len(), watch, &|thread, unit, watch| {
+        let slot = slots.get(thread).and_then(|slot| slot.try_lock().ok());
+        let mut slot = slot.ok_or_else(|| Error::internal("a thread without a slot of its own"))?;
+        let (state, done) = &mut *slot;
+        let result = work(unit, state, watch)?;
+        Ok(try_alloc::push(done, (unit, result))?)
+    })?;
+    let mut results: Vec<Option<T>> = try_alloc::vec(units)?;
+    results.resize_with(units, || None);
+    for slot in slots {
+        let (_, done) = slot.into_inner().map_err(|_| Error::internal("a thread panicked"))?;
+        for (unit, result) in done {
+            results[unit] = Some(result);
+        }
+    }
+    let not_done = || Error::internal("a unit was not done");
+    try_alloc::collect(results.into_iter().map(|result| result.ok_or_else(not_done)))
+}
+
+/// What a thread, given by its number, does with a unit.
+type Work<'a> = dyn Fn(usize, usize, &dyn Watch) -> Result<()> + Sync + 'a;
+
+/// Does all units on up to `threads` threads. It is compiled once, for every kind of work.
+#[allow(clippy::disallowed_methods)] // they are waited for without the interpreter lock, and end with the call
+fn run_units(units: usize, threads: usize, watch: &dyn Watch, work: &Work<'_>) -> Result<()> {
+    if threads == 0 {
         return Err(Error::internal("work without a thread to do it"));
-    };
+    }
+    let job = Job::new(units, threads, work)?;
     let caller = Member { job: &job, watch: Some(watch), unit: AtomicUsize::new(0) };
-    let mut outcomes = Vec::with_capacity(1 + others.len());
+    let mut outcomes = Vec::with_capacity(threads);
     let mut interrupted = None;
     std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
-        let mut threads = 1;
-        for (number, state) in (1..).zip(others) {
+        let mut started = 1;
+        for number in 1..threads {
             let (tell, job) = (tell.clone(), &job);
-            let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let member = Member { job, watch: None, unit: AtomicUsize::new(0) };
                 // The caller receives every message before the scope ends.
-                drop(tell.send(job.work(number, state, &member)));
+                drop(tell.send(job.work(number, &member)));
             });
             // If the system has no more threads, the running ones do the work.
-            if started.is_err() {
+            if thread.is_err() {
                 break;
             }
-            threads += 1;
+            started += 1;
         }
         drop(tell);
-        outcomes.push(job.work(0, own, &caller));
-        while outcomes.len() < threads {
+        outcomes.push(job.work(0, &caller));
+        while outcomes.len() < started {
             match told.recv_timeout(WAIT) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(RecvTimeoutError::Timeout) => {
@@ -117,28 +145,12 @@ pub fn run_with<S: Send, T: Send>(
     if let Some(error) = interrupted {
         return Err(error);
     }
-    let mut results: Vec<Option<T>> = try_alloc::vec(units)?;
-    results.resize_with(units, || None);
-    let mut failed: Option<(usize, Error)> = None;
-    for outcome in outcomes {
-        for (unit, result) in outcome.done {
-            results[unit] = Some(result);
-        }
-        if let Some((unit, error)) = outcome.failed
-            && failed.as_ref().is_none_or(|(earlier, _)| unit < *earlier)
-        {
-            failed = Some((unit, error));
-        }
-    }
-    if let Some((_, error)) = failed {
-        return Err(error);
-    }
-    let not_done = || Error::internal("a unit was not done");
-    try_alloc::collect(results.into_iter().map(|result| result.ok_or_else(not_done)))
+    let failed = outcomes.into_iter().flatten().min_by_key(|(unit, _)| *unit);
+    failed.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// The units of one call.
-struct Job<F> {
+struct Job<'a> {
     threads: usize,
     /// For each unit: has a thread started it?
     is_taken: Vec<AtomicBool>,
@@ -146,18 +158,14 @@ struct Job<F> {
     first: AtomicUsize,
     /// The first unit that failed, counted from 1; later units need not run. 0 if the caller cancelled.
     stop_at: AtomicUsize,
-    work: F,
+    work: &'a Work<'a>,
 }
 
-/// The output of one thread: its results by unit, and the first failed unit (counted from 1) with
-/// its error; 0 if the caller cancelled.
-struct Outcome<T> {
-    done: Vec<(usize, T)>,
-    failed: Option<(usize, Error)>,
-}
+/// The first unit of one thread that failed (counted from 1), with its error; 0 if the caller cancelled.
+type Outcome = Option<(usize, Error)>;
 
-impl<F> Job<F> {
-    fn new(units: usize, threads: usize, work: F) -> Result<Self> {
+impl<'a> Job<'a> {
+    fn new(units: usize, threads: usize, work: &'a Work<'a>) -> Result<Self> {
         let mut is_taken = try_alloc::vec(units)?;
         is_taken.resize_with(units, || AtomicBool::new(false));
         let stop_at = AtomicUsize::new(usize::MAX);
@@ -186,30 +194,22 @@ impl<F> Job<F> {
 
     /// Runs units until none is left, as thread `number`. After a failure this thread still runs
     /// the units before the failed one, since the other threads may never have started.
-    fn work<S, T>(&self, number: usize, state: &mut S, member: &Member<'_, F>) -> Outcome<T>
-    where
-        F: Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
-    {
+    fn work(&self, number: usize, member: &Member<'_>) -> Outcome {
         // A hook may call from a worker thread of another call.
         let _outer = Outer(NUMBER.replace(number));
-        let mut outcome = Outcome { done: Vec::new(), failed: None };
+        let mut outcome: Outcome = None;
         let mut turn = number;
         while let Some(unit) = self.take(&mut turn) {
             member.unit.store(unit + 1, Relaxed);
-            let done = (self.work)(unit, state, member)
-                .and_then(|result| Ok(try_alloc::push(&mut outcome.done, (unit, result))?));
-            match done {
-                Ok(()) => {}
-                Err(error) => {
-                    // An interrupt counts as a failure before the first unit, so that it is the error of the call. A
-                    // cancelled call has stored 0 already.
-                    let is_interrupt = matches!(error.kind, Kind::Raised { is_interrupt: true, .. });
-                    let own = if is_interrupt { 0 } else { unit + 1 };
-                    let first = self.stop_at.fetch_min(own, Relaxed);
-                    let failed = if first == 0 { 0 } else { own };
-                    if outcome.failed.as_ref().is_none_or(|&(earlier, _)| failed < earlier) {
-                        outcome.failed = Some((failed, error));
-                    }
+            if let Err(error) = (self.work)(number, unit, member) {
+                // An interrupt counts as a failure before the first unit, so that it is the error of the call. A
+                // cancelled call has stored 0 already.
+                let is_interrupt = matches!(error.kind, Kind::Raised { is_interrupt: true, .. });
+                let own = if is_interrupt { 0 } else { unit + 1 };
+                let first = self.stop_at.fetch_min(own, Relaxed);
+                let failed = if first == 0 { 0 } else { own };
+                if outcome.as_ref().is_none_or(|&(earlier, _)| failed < earlier) {
+                    outcome = Some((failed, error));
                 }
             }
         }
@@ -228,13 +228,13 @@ impl Drop for Outer {
 
 /// The watch of one thread: polls the caller's watch on the calling thread, and stops after a
 /// failure of another thread.
-struct Member<'a, F> {
-    job: &'a Job<F>,
+struct Member<'a> {
+    job: &'a Job<'a>,
     watch: Option<&'a dyn Watch>,
     unit: AtomicUsize,
 }
 
-impl<F: Sync> Watch for Member<'_, F> {
+impl Watch for Member<'_> {
     fn poll(&self) -> Result<()> {
         if let Some(watch) = self.watch
             && let Err(error) = watch.poll()
@@ -250,6 +250,13 @@ impl<F: Sync> Watch for Member<'_, F> {
             watch.progress(phase, done, total);
         }
     }
+}
+
+/// For tests of which units a thread takes.
+#[allow(clippy::unnecessary_wraps)] // as work does
+#[cfg(test)]
+fn nothing(_: usize, _: usize, _: &dyn Watch) -> Result<()> {
+    Ok(())
 }
 
 #[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
@@ -268,7 +275,7 @@ mod tests {
 
     #[test]
     fn each_thread_has_its_turns() {
-        let job = Job::new(100, 3, ()).unwrap();
+        let job = Job::new(100, 3, &nothing).unwrap();
         let mut turns = [0, 1, 2];
         for unit in 0..100 {
             assert_eq!(job.take(&mut turns[unit % 3]), Some(unit));
@@ -278,7 +285,7 @@ mod tests {
 
     #[test]
     fn one_that_falls_behind_loses_units_and_none_is_left() {
-        let job = Job::new(100, 2, ()).unwrap();
+        let job = Job::new(100, 2, &nothing).unwrap();
         let (mut fast, mut slow) = (0, 1);
         let mut taken = [false; 100];
         for step in 0..100 {
@@ -292,7 +299,7 @@ mod tests {
 
     #[test]
     fn after_a_failure_nothing_is_begun_and_before_it_everything() {
-        let job = Job::new(100, 2, ()).unwrap();
+        let job = Job::new(100, 2, &nothing).unwrap();
         let (mut one, mut other) = (0, 1);
         assert_eq!([job.take(&mut one), job.take(&mut one), job.take(&mut one)], [Some(0), Some(2), Some(4)]);
         job.stop_at.store(4, Relaxed);
@@ -316,16 +323,20 @@ mod tests {
 
     #[test]
     fn one_thread_alone_does_all_that_is_before_a_failure() {
-        let job = Job::new(20, 3, |unit: usize, (): &mut (), _: &dyn Watch| match unit % 4 {
-            3 => Err(Error::argument(format!("unit {unit}"))),
-            _ => Ok(()),
-        })
-        .unwrap();
+        let done = Mutex::new(Vec::new());
+        let work = |thread: usize, unit: usize, _: &dyn Watch| {
+            if unit % 4 == 3 {
+                return Err(Error::argument(format!("unit {unit}")));
+            }
+            done.try_lock().unwrap().push((thread, unit));
+            Ok(())
+        };
+        let job = Job::new(20, 3, &work).unwrap();
         let member = Member { job: &job, watch: None, unit: AtomicUsize::new(0) };
-        let outcome = job.work(1, &mut (), &member);
-        let (unit, error) = outcome.failed.unwrap();
+        let (unit, error) = job.work(1, &member).unwrap();
         assert_eq!((unit, error.to_string().contains("unit 3")), (4, true));
-        assert_eq!(outcome.done.iter().filter(|(unit, ())| *unit < 3).count(), 3);
+        let done = done.into_inner().unwrap();
+        assert_eq!(done.iter().filter(|&&(thread, unit)| thread == 1 && unit < 3).count(), 3);
     }
 
     #[test]
@@ -407,7 +418,7 @@ mod every_order {
     use super::*;
 
     /// The units that each of two threads takes until none is left.
-    fn taken(job: Job<()>) -> [Vec<usize>; 2] {
+    fn taken(job: Job<'static>) -> [Vec<usize>; 2] {
         let job = Arc::new(job);
         let threads = [0, 1].map(|number| {
             let (job, mut turn) = (Arc::clone(&job), number);
@@ -422,7 +433,7 @@ mod every_order {
         // Orders in which a thread is stopped more often than that take half a minute, and are fine.
         builder.preemption_bound = Some(4);
         builder.check(|| {
-            let mut units = taken(Job::new(3, 2, ()).unwrap()).concat();
+            let mut units = taken(Job::new(3, 2, &nothing).unwrap()).concat();
             units.sort_unstable();
             assert_eq!(units, [0, 1, 2]);
         });
@@ -431,7 +442,7 @@ mod every_order {
     #[test]
     fn every_unit_before_a_failure_is_taken() {
         loom::model(|| {
-            let job = Job::new(3, 2, ()).unwrap();
+            let job = Job::new(3, 2, &nothing).unwrap();
             job.stop_at.store(2, Relaxed);
             let mut units = taken(job).concat();
             units.sort_unstable();
