@@ -2,6 +2,7 @@
 //!
 //! In: a text. Out: its borders, from left to right, as far as they are asked for. They are those of the whole text,
 //! by UAX 29 for graphemes, words and sentences. A line ends behind `\n`, `\r\n` and `\r`.
+use memchr::memchr2;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::sync::place_before;
@@ -206,7 +207,7 @@ impl<'a> Borders<'a> {
 fn lines(text: &str) -> impl Iterator<Item = usize> {
     let mut rest = text.as_bytes();
     std::iter::from_fn(move || {
-        let end = match rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        let end = match memchr2(b'\n', b'\r', rest) {
             Some(at) if rest[at..].starts_with(b"\r\n") => at + 2,
             Some(at) => at + 1,
             None => rest.len(),
