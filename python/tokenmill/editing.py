@@ -28,8 +28,6 @@ class Edit:
     """Where they end in this one. The ids behind them are as they were; their offsets have moved."""
 
 
-def edit_of(
-    text: str, start: int, stop: int, replacement: str, encoding: Encoding, ids: tuple[int, int, int]
-) -> Edit:
-    """The change of a text whose new encoding is known."""
-    return Edit(text[:start] + replacement + text[stop:], encoding, *ids)
+def changed(text: str, start: int, stop: int, replacement: str) -> str:
+    """A text in which a range of characters is replaced."""
+    return text[:start] + replacement + text[stop:]

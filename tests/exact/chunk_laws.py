@@ -66,8 +66,7 @@ def check(
         else:
             starts = [start for start in borders(at) if last[0] < start < last[1]]
             allowed = [start for start in starts if count(start, last[1]) <= overlap]
-            possible = (start for start in starts if allowed and start >= allowed[0])
-            fitting = next((start for start in possible if longest(start, last[1], at) is not None), last[1])
+            fitting = next((start for start in allowed if longest(start, last[1], at) is not None), last[1])
             assert chunk.start == fitting, (chunk, last)
         # Where it ends.
         kind: str | None = at

@@ -203,3 +203,32 @@ def test_scores_are_summed_from_the_start_of_a_pretoken(data: Path) -> None:
             for character in text:
                 appender.push(character)
             assert appender.ids() == tok.encode(text)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"type": "Whitespace"},
+        {"type": "WhitespaceSplit"},
+        {"type": "CharDelimiterSplit", "delimiter": " "},
+        {"type": "UnicodeScripts"},
+        {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "invert": False},
+    ],
+    ids=lambda step: step["type"],
+)
+def test_text_that_a_step_drops_costs_nothing(tmp_path: Path, data: Path, step: dict[str, Any]) -> None:
+    parts = json.loads((data / "vocab" / "gpt2" / "tokenizer.json").read_text(encoding="utf-8"))
+    alphabet = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    parts["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [step, alphabet]}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(parts), encoding="utf-8")
+    tok = tokenmill.load(path)
+    for text, n in [
+        ("b" + " " * 600 + "b", 1),
+        (" " * 300 + "b", 0),
+        ("b b " + "a" * 300, 2),
+        (" " * 400, 0),
+    ]:
+        want = max(end for end in range(len(text) + 1) if tok.count(text[:end]) <= n)
+        assert tok.truncate(text, n).end == want
+        assert tok.interval_counter(text).fits(0, n) == want

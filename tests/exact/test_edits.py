@@ -116,3 +116,27 @@ def test_errors_name_the_place_in_the_changed_text() -> None:
     special = tok.with_special_tokens(["aa"])
     with pytest.raises(SpecialTokenError):
         special.edit("abab", special.encode_with_offsets("abab"), 1, 2, "", special="raise")
+
+
+def test_surrogate_pairs_are_refused(data: Path) -> None:
+    tok = tokenmill.load(data / "vocab" / "gpt2")
+    for text, start, stop, put in [
+        ("\ud83d\ude00", 1, 1, "x"),
+        ("\ud83dx\ude00", 1, 2, ""),
+        ("a\ud83d", 2, 2, "\ude00"),
+        ("a", 1, 1, "\ud83d\ude00"),
+    ]:
+        with pytest.raises(BudgetError, match="two surrogates"):
+            tok.edit(text, tok.encode_with_offsets(text), start, stop, put)
+    edit = tok.edit("a\ud83d", tok.encode_with_offsets("a\ud83d"), 0, 1, "b")
+    assert edit.encoding == tok.encode_with_offsets("b\ud83d")
+
+
+def test_offsets_of_a_function_that_go_back(data: Path) -> None:
+    tok = tokenmill.load(data / "vocab" / "gpt2")
+    tok = tok.with_normalizer(lambda text: text.replace("ab", "x").lower(), name="shortens")
+    text = "\U0001f1f7aba\u00c9"
+    encoding = tok.encode_with_offsets(text)
+    for at in range(len(text) + 1):
+        edit = tok.edit(text, encoding, at, at, "x")
+        assert edit.encoding == tok.encode_with_offsets(edit.text)

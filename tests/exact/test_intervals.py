@@ -122,3 +122,39 @@ def test_arguments() -> None:
     with pytest.raises(SpecialTokenError):
         special.interval_counter("a<s>", special="raise")
     assert special.interval_counter("a<s>", special="parse").count(0, 4) == 2
+
+
+def test_surrogate_pairs_are_refused(data: Path) -> None:
+    tok = tokenmill.load(data / "vocab" / "gpt2")
+    with pytest.raises(BudgetError, match="character at 1 is written as two surrogates"):
+        tok.interval_counter("a\ud83d\ude00b")
+    assert tok.interval_counter("a\ud83db").count(0, 2) == tok.count("a\ud83d")
+
+
+def test_beginnings_that_cannot_be_spelled() -> None:
+    """With an end-of-word suffix only whole words have an ending that is a token."""
+    tok = tokenmill.train(
+        texts=["12 12 ab ab 112"],
+        num_merges=3,
+        alphabet="chars",
+        end_of_word="</w>",
+        end_of_word_form="suffix",
+    )
+    text = "12 ab 112"
+    counter = tok.interval_counter(text)
+    spelled = 0
+    for start in range(len(text)):
+        for stop in range(start, len(text) + 1):
+            try:
+                want = tok.count(text[start:stop])
+            except tokenmill.UnknownTokenError:
+                with pytest.raises(tokenmill.UnknownTokenError):
+                    counter.count(start, stop)
+            else:
+                assert counter.count(start, stop) == want
+                spelled += 1
+    assert spelled > 20
+    prepender = tok.prepender()
+    prepender.push("12 ab")
+    prepender.push("112 ")
+    assert prepender.token_count == tok.count("112 12 ab")

@@ -54,6 +54,20 @@ impl<'a> PyText<'a> {
         }
     }
 
+    /// Refuses a string in which a character is written as a pair of surrogates: its places are not those of the text.
+    ///
+    /// # Errors
+    /// A budget error that names the first pair.
+    pub(crate) fn refuse_pairs(&self) -> Result<()> {
+        let Self::Str { pairs, .. } = self else { return Ok(()) };
+        let Some(&first) = pairs.first() else { return Ok(()) };
+        let reason = format!(
+            "the character at {first} is written as two surrogates, which are one character of the text; join them: \
+             text.encode(\"utf-16\", \"surrogatepass\").decode(\"utf-16\", \"replace\")"
+        );
+        Err(Error::budget(None, None, reason))
+    }
+
     /// Character offsets in the caller's string. Bytes have no characters; their offsets count as
     /// in [`char_offsets`].
     pub(crate) fn offsets(&self, spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {

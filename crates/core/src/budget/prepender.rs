@@ -3,7 +3,7 @@
 //! In: pieces of text. Out: after each piece how many ids the text so far has. They must always be those of encoding
 //! the text so far at once.
 //!
-//! Where a split alone looks across pretokens, the number of ids of every suffix is kept (`suffix_counts`), and a
+//! Where a split alone looks across pretokens, and merges are canonical, the number of ids of every suffix is kept (`suffix_counts`), and a
 //! character takes constant time. Elsewhere the text up to the first place is encoded again at which any text may be
 //! cut (`suffix_words`); where there is no such place, all of it.
 use std::sync::Arc;
@@ -11,7 +11,6 @@ use std::sync::Arc;
 use crate::engine::{Engine, Special, Text};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
-use crate::model::Scratch;
 use crate::model::bpe::Bpe;
 use crate::pattern::Plan;
 use crate::watch::{Ticker, Watch};
@@ -33,7 +32,6 @@ pub struct Prepender {
     characters: Option<usize>,
     way: Way,
     memo: PairMemo,
-    scratch: Box<Scratch>,
     count: usize,
     history: History,
 }
@@ -56,7 +54,9 @@ impl Prepender {
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
     pub fn new(engine: Arc<Engine>, special: Special) -> Result<Self> {
         engine.recognizer(&special)?;
-        let way = if engine.grows(&special) {
+        // A suffix that the whole text never shows must be spelled, too.
+        let is_canonical = engine.model().as_bpe().is_some_and(|bpe| bpe.canonical().is_some());
+        let way = if engine.grows(&special) && is_canonical {
             Way::Pretokens(Box::default())
         } else if engine.has_text_cuts() {
             Way::Words(Box::default())
@@ -70,7 +70,6 @@ impl Prepender {
             characters: Some(0),
             way,
             memo: PairMemo::default(),
-            scratch: Box::default(),
             count: 0,
             history: History::default(),
         })
@@ -103,7 +102,7 @@ impl Prepender {
 
     /// Reads what was put in front.
     fn read(&mut self, watch: &dyn Watch) -> Result<()> {
-        let Self { engine, special, text, way, memo, scratch, .. } = self;
+        let Self { engine, special, text, way, memo, .. } = self;
         let text = text.as_bytes();
         self.count = match way {
             Way::Again => engine.count(Text::Bytes(text), special, 1, watch)?,
@@ -116,8 +115,10 @@ impl Prepender {
                 let Some(splitter) = engine.splitter() else {
                     return Err(Error::internal("a text grows without a splitter"));
                 };
-                let model = PretokenModel::of(engine, ticker)?;
-                suffixes.read(text, splitter, &mut SuffixReader { engine, model, memo, scratch, ticker })?;
+                let PretokenModel::Tokens(matcher) = PretokenModel::of(engine, ticker)? else {
+                    return Err(Error::internal("suffixes without tokens"));
+                };
+                suffixes.read(text, splitter, &mut SuffixReader { engine, matcher, memo, ticker })?;
                 let count = suffixes.count(text.len());
                 count.ok_or_else(|| Error::internal("a text that was not read"))?
             }
@@ -252,6 +253,6 @@ impl Prepender {
             Way::Words(words) => words.memory(),
             Way::Pretokens(suffixes) => suffixes.memory(),
         };
-        self.text.memory() + self.history.memory() + self.memo.memory() + self.scratch.memory() + way
+        self.text.memory() + self.history.memory() + self.memo.memory() + way
     }
 }

@@ -3,8 +3,7 @@
 //! In: the bytes of the pretoken, from the last to the first. Out: for any suffix how many ids it has, and which.
 //!
 //! For canonical merges the first token of each suffix is kept, with the number of tokens from there on: behind the
-//! first token stands the encoding of a shorter suffix. So a byte takes constant time, whatever the length. Other
-//! models are asked again for each suffix.
+//! first token stands the encoding of a shorter suffix. So a byte takes constant time, whatever the length.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -12,11 +11,10 @@ use tokenmill_kernels::try_alloc;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::Scratch;
 use crate::model::bpe::Matcher;
 use crate::watch::Ticker;
 
-use super::pretoken_model::{BLOCK, PairMemo, PretokenModel};
+use super::pretoken_model::{BLOCK, PairMemo};
 
 /// The suffixes of one pretoken.
 #[derive(Debug, Default, Clone)]
@@ -110,31 +108,20 @@ impl Suffixes {
 /// Answers questions about suffixes of pretokens.
 pub(super) struct SuffixReader<'a, 'w> {
     pub(super) engine: &'a Engine,
-    pub(super) model: PretokenModel<'a>,
+    pub(super) matcher: Matcher<'a>,
     pub(super) memo: &'a mut PairMemo,
-    pub(super) scratch: &'a mut Scratch,
     pub(super) ticker: &'a mut Ticker<'w>,
 }
 
 impl SuffixReader<'_, '_> {
     /// The number of ids of a pretoken, of which `suffixes` are known.
     pub(super) fn count(&mut self, suffixes: &mut Suffixes, pretoken: &[u8]) -> Result<usize> {
-        match self.model {
-            PretokenModel::Tokens(matcher) => {
-                suffixes.extend((&matcher, self.memo), pretoken, self.ticker)?;
-                let whole = self.engine.model().as_bpe();
-                if whole.and_then(|bpe| bpe.taken_whole(pretoken, self.engine.vocabulary())).is_some() {
-                    return Ok(1);
-                }
-                let first = suffixes.first.get(pretoken.len().wrapping_sub(1));
-                Ok(first.map_or(0, |&(_, count)| count as usize))
-            }
-            PretokenModel::Again => {
-                self.scratch.wants_ends = false;
-                let vocabulary = self.engine.vocabulary();
-                self.engine.model().encode(pretoken, vocabulary, self.scratch, self.ticker)?;
-                Ok(self.scratch.ids.len())
-            }
+        suffixes.extend((&self.matcher, self.memo), pretoken, self.ticker)?;
+        let whole = self.engine.model().as_bpe();
+        if whole.and_then(|bpe| bpe.taken_whole(pretoken, self.engine.vocabulary())).is_some() {
+            return Ok(1);
         }
+        let first = suffixes.first.get(pretoken.len().wrapping_sub(1));
+        Ok(first.map_or(0, |&(_, count)| count as usize))
     }
 }

@@ -64,6 +64,18 @@ impl PreTokenizers {
         found
     }
 
+    /// Is every character of a text in a pretoken?
+    pub(crate) fn keep_all(&self) -> bool {
+        self.steps.iter().all(|step| match step {
+            Step::Split(split) => split.behavior != Behavior::Removed,
+            Step::Characters(characters) => {
+                matches!(characters.rule, Rule::Matches(behavior) if behavior != Behavior::Removed)
+            }
+            Step::FixedLength(_) | Step::PrefixSpace | Step::ByteAlphabet | Step::Metaspace(_) => true,
+            Step::Scripts(_) | Step::Hook(_) => false,
+        })
+    }
+
     /// Is a text never cut between these two characters, whatever surrounds them?
     pub(crate) fn joins(&self, left: char, right: char) -> bool {
         self.between(left, right) == Between::Nothing

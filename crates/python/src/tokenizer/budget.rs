@@ -143,6 +143,7 @@ impl Tokenizer {
             return Err(wrong_type("text", "str", text));
         }
         let read = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
+        read.refuse_pairs().map_err(|error| raise(py, error))?;
         let source = text_of(&read)?;
         run(py, source.len(), |watch| {
             let engine = Arc::clone(&self.engine);
@@ -196,6 +197,12 @@ impl Tokenizer {
         let read = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
         let read_replacement = PyText::new(replacement, options.surrogates, ArgumentPlace::TEXT)?;
         let (source, put) = (text_of(&read)?, text_of(&read_replacement)?);
+        let changed = late::EDITING.get(py)?.getattr("changed")?.call1((text, start, stop, replacement))?;
+        // Halves may meet.
+        let read_changed = PyText::new(&changed, options.surrogates, ArgumentPlace::TEXT)?;
+        for read in [&read, &read_replacement, &read_changed] {
+            read.refuse_pairs().map_err(|error| raise(py, error))?;
+        }
         let (edited, windows) = run(py, source.len(), |watch| {
             let span = byte_spans(source, &[(start, stop)], watch)?[0];
             let range = span.start..span.end;
@@ -217,7 +224,7 @@ impl Tokenizer {
         let made = Encoding::new(Arc::clone(&self.engine), vec![sequence], windows);
         let before = made.ids_before_text();
         let ids = (before + first, before + old_stop, before + new_stop);
-        late::EDITING.get(py)?.getattr("edit_of")?.call1((text, start, stop, replacement, made, ids))
+        late::EDITING.get(py)?.getattr("Edit")?.call1((changed, made, ids.0, ids.1, ids.2))
     }
 
     /// The ids of a text by an algorithm: what `tokenmill.algorithms` calls.

@@ -249,7 +249,8 @@ impl Chunker<'_> {
             if let Some(end) = found.end {
                 return Ok(Some(Span::new(start, end)));
             }
-            start = self.borders[0].first(start + 1).min(last.end);
+            // Later, but still with no more of the last chunk than the overlap allows.
+            start = self.search.longest_suffix(last.end, overlap, &mut self.borders[0], start + 1)?;
         }
     }
 

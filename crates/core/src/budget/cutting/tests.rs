@@ -54,9 +54,7 @@ fn chunks(engine: &Engine, text: &str, options: &ChunkOptions) -> Option<Vec<(us
         };
         let starts = all[0].iter().copied().filter(|&at| start < at && at < end);
         let overlapping = starts.filter(|&at| fits(at, end, options.overlap)).collect::<Vec<_>>();
-        let first = overlapping.first().copied().unwrap_or(end);
-        let next = all[0].iter().copied().filter(|&at| first <= at && at < end);
-        let next = next.into_iter().find_map(|at| longest(0, at, end).map(|to| (at, to)));
+        let next = overlapping.into_iter().find_map(|at| longest(0, at, end).map(|to| (at, to)));
         found.push(match next {
             Some(next) if options.overlap > 0 => next,
             _ => (end, from(end)?),

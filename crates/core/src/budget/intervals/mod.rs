@@ -79,6 +79,8 @@ impl IntervalCounter {
         let recognizer = engine.recognizer(&special)?;
         recognizer.check(text.as_bytes(), watch)?;
         let encoder = PartEncoder { engine: &engine, recognizer: &recognizer, watch };
+        // What is wrong with the text is said of all of it.
+        encoder.count(text, 0..text.len())?;
         let ticker = &mut Ticker::new(watch);
         let is_unsplit = engine.splitter().is_some_and(|splitter| splitter.plan() == Plan::Whole);
         let places = Places::new(text)?;

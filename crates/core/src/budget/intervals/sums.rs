@@ -10,7 +10,7 @@ use std::ops::Range;
 use tokenmill_kernels::try_alloc;
 
 use crate::engine::{Cut, Cuts, Engine, Special, Text};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::ids::to_u32;
 use crate::model::Scratch;
 use crate::watch::Ticker;
@@ -44,6 +44,15 @@ pub(super) struct Sums {
     margins: (usize, usize),
     /// Are both sides of a cut texts of their own?
     parts_are_texts: bool,
+}
+
+/// `None` for a part that cannot be spelled by itself.
+fn if_spelled(count: Result<usize>) -> Result<Option<usize>> {
+    match count {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if matches!(error.kind, Kind::UnknownToken { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Where the longest range ends that fits.
@@ -121,7 +130,10 @@ impl Sums {
             *before = to_u32(pretokens.count(beginning, &mut reader)?);
         }
         let mut suffixes = SuffixCounts::default();
-        let mut reader = SuffixReader { engine, model, memo, scratch, ticker };
+        let PretokenModel::Tokens(matcher) = model else {
+            return Err(Error::internal("suffixes without tokens"));
+        };
+        let mut reader = SuffixReader { engine, matcher, memo, ticker };
         for (number, behind) in self.behind.iter_mut().enumerate().rev() {
             let ending = &text.as_bytes()[places.byte(number)..];
             suffixes.read(ending, splitter, &mut reader)?;
@@ -162,7 +174,8 @@ impl Sums {
                 before[cut] = to_u32(known);
             }
             if number - last <= LONG && before[number] == UNKNOWN {
-                before[number] = to_u32(known + count_from(cut_at(last), number)?);
+                let count = if_spelled(count_from(cut_at(last), number))?;
+                before[number] = count.map_or(UNKNOWN, |count| to_u32(known + count));
             }
         }
         before[count] = to_u32(known + count_from(cut_at(last), count)?);
@@ -183,7 +196,8 @@ impl Sums {
             let (to, rest) = first.map_or((count, 0), |cut| (cut, total - self.before[cut]));
             if to - number <= LONG {
                 let part = places.byte(number)..places.byte(to);
-                self.behind[number] = to_u32(encoder.count(text, part)?) + rest;
+                let count = if_spelled(encoder.count(text, part))?;
+                self.behind[number] = count.map_or(UNKNOWN, |count| to_u32(count) + rest);
             }
         }
         Ok(())

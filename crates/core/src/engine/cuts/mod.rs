@@ -90,7 +90,8 @@ impl Cuts<'_> {
         let Kind::Stages(stages, _) = self.kind else { return None };
         let is_known = stages.description.is_byte_level()
             && stages.normalizers.is_empty()
-            && stages.description.model.as_bpe().is_some();
+            && stages.description.model.as_bpe().is_some()
+            && (stages.splitter.is_some() || stages.pre_tokenizers.keep_all());
         let longest = self.pairs.filter(|_| is_known)?.longest_bytes();
         ids.checked_mul(longest)
     }
