@@ -253,7 +253,7 @@ impl IntervalCounter {
             return Ok(());
         }
         let shown = |place: usize| {
-            if place == usize::MAX { "a negative number".to_owned() } else { place.to_string() }
+            if place == usize::MAX { "a place that no text has".to_owned() } else { place.to_string() }
         };
         let reason = format!(
             "there is no range from {} to {} in a text of {length} {name}; both count from its start",
