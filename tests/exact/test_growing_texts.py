@@ -155,12 +155,12 @@ def check(tok: Any, corpus: Callable[[str], str], states: int, size: int, at_sta
 
 @END
 def test_every_state(tok: Any, corpus: Callable[[str], str], at_start: bool) -> None:
-    check(tok, corpus, 1_000, 150, at_start)
+    check(tok, corpus, 500, 150, at_start)
 
 
 @END
 def test_every_state_without_a_split(unsplit: Any, corpus: Callable[[str], str], at_start: bool) -> None:
-    check(unsplit, corpus, 1_000, 150, at_start)
+    check(unsplit, corpus, 500, 150, at_start)
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_what_is_stable_stays(tok: Any, corpus: Callable[[str], str], at_start: 
             assert grown.stable_length <= len(grown)
             sent = ids[: grown.stable_count]
             states += 1
-        if states > 1_000:
+        if states > 500:
             break
 
 
