@@ -12,26 +12,14 @@ from errors.making import Run, rows
 NOTHING: dict[str, object] = {"needed": None, "limit": None}
 
 
-def grown(change: Any) -> Run:
+def grown(change: Any, kind: str = "appender") -> Run:
     """Change a text of three characters."""
 
     def run(native: Any, folder: Path) -> object:
         tok = native.Tokenizer.from_tokens([b"a", b"b", b"ab"])
-        appender = tok.appender()
-        appender.push("aab")
-        return change(tok, appender)
-
-    return run
-
-
-def grown_in_front(change: Any) -> Run:
-    """Change a text of three characters that grew at its start."""
-
-    def run(native: Any, folder: Path) -> object:
-        tok = native.Tokenizer.from_tokens([b"a", b"b", b"ab"])
-        prepender = tok.prepender()
-        prepender.push("aab")
-        return change(tok, prepender)
+        text = getattr(tok, kind)()
+        text.push("aab")
+        return change(tok, text)
 
     return run
 
@@ -93,13 +81,13 @@ BUDGETS = list(
         ),
         (
             "a text that grew in front is cut to more than it has",
-            grown_in_front(lambda tok, prepender: prepender.truncate(4)),
+            grown(lambda tok, prepender: prepender.truncate(4), "prepender"),
             "the text has 3 characters; it cannot be cut to 4",
             NOTHING,
         ),
         (
             "a snapshot of another prepender",
-            grown_in_front(lambda tok, prepender: prepender.restore(tok.prepender().snapshot())),
+            grown(lambda tok, prepender: prepender.restore(tok.prepender().snapshot()), "prepender"),
             "is of another prepender",
             NOTHING,
         ),
