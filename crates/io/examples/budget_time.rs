@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokenmill_core::budget::{Appender, IntervalCounter, Prepender, Unit};
+use tokenmill_core::budget::{Appender, GrowingText, IntervalCounter, Prepender, Unit};
 use tokenmill_core::engine::{Engine, Special, Text};
 use tokenmill_core::pattern::known::split_from;
 use tokenmill_core::watch::{Ticker, Unwatched};

@@ -15,6 +15,7 @@ mod cpu;
 mod encoded_rows;
 mod encoding;
 mod exceptions;
+mod growing;
 mod hooks;
 mod ids;
 mod inputs;
@@ -44,7 +45,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::appender::{Appender, Snapshot};
+    use super::appender::Appender;
     #[pymodule_export]
     use super::arrays::{best_fit_windows, flat_rows, mask_rows, pad_rows, position_rows};
     #[pymodule_export]
@@ -53,6 +54,8 @@ mod _core {
     use super::encoded_rows::{EncodedRows, encoded_rows_from_state};
     #[pymodule_export]
     use super::encoding::{Encoding, encoding_from_state};
+    #[pymodule_export]
+    use super::growing::Snapshot;
     #[pymodule_export]
     use super::hooks::register_hook;
     #[pymodule_export]

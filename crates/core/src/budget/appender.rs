@@ -12,11 +12,12 @@ use std::sync::Arc;
 use tokenmill_kernels::try_alloc;
 
 use crate::engine::{Engine, Special, Text};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::watch::{Ticker, Watch};
 
+use super::growing::{GrowingText, characters_with, characters_without, check_length, too_short};
 use super::history::{History, Snapshot};
 use super::prefixes::PrefixReader;
 use super::pretoken_model::{PairMemo, PretokenModel};
@@ -76,34 +77,6 @@ impl Appender {
         })
     }
 
-    /// Appends a piece.
-    ///
-    /// # Errors
-    /// As [`Engine::encode`] for the whole text; the text is then as it was before.
-    pub fn push(&mut self, piece: Text<'_>, watch: &dyn Watch) -> Result<()> {
-        let before = self.text.len();
-        let characters = self.characters;
-        if u32::try_from(before + piece.as_bytes().len()).is_err() {
-            let reason = format!(
-                "{} bytes are over the limit of 2^32 for one text; cut it",
-                before + piece.as_bytes().len()
-            );
-            return Err(Error::argument(reason));
-        }
-        try_alloc::extend(&mut self.text, piece.as_bytes())?;
-        let of_piece = match piece {
-            Text::Str(text) => Some(text.chars().count()),
-            Text::Bytes(_) => None,
-        };
-        self.characters = characters.zip(of_piece).map(|(all, more)| all + more);
-        let done = self.read(watch);
-        if done.is_err() {
-            self.characters = characters;
-            self.go_back(before, watch)?;
-        }
-        done
-    }
-
     /// Reads what was appended.
     fn read(&mut self, watch: &dyn Watch) -> Result<()> {
         let Self { engine, text, way, memo, scratch, .. } = self;
@@ -125,31 +98,65 @@ impl Appender {
         Ok(())
     }
 
-    /// The number of ids of the text so far.
-    pub fn count(&self) -> usize {
+    /// Makes the text as long as it was once.
+    fn go_back(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
+        self.text.truncate(length);
+        match &mut self.way {
+            Way::Again => {}
+            Way::Words(words) => words.truncate(length),
+            Way::Pretokens(pretokens) => {
+                let model = PretokenModel::of(&self.engine, &mut Ticker::new(watch))?;
+                pretokens.truncate(&self.text, model);
+            }
+        }
+        self.read(watch)
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        let way = match &self.way {
+            Way::Again => 0,
+            Way::Words(words) => words.memory(),
+            Way::Pretokens(pretokens) => pretokens.memory(),
+        };
+        self.text.capacity() + self.history.memory() + self.memo.memory() + self.scratch.memory() + way
+    }
+}
+
+impl GrowingText for Appender {
+    const AT_START: bool = false;
+
+    fn push(&mut self, piece: Text<'_>, watch: &dyn Watch) -> Result<()> {
+        let before = self.text.len();
+        let characters = self.characters;
+        check_length(before + piece.as_bytes().len())?;
+        try_alloc::extend(&mut self.text, piece.as_bytes())?;
+        self.characters = characters_with(characters, piece);
+        let done = self.read(watch);
+        if done.is_err() {
+            self.characters = characters;
+            self.go_back(before, watch)?;
+        }
+        done
+    }
+
+    fn count(&self) -> usize {
         self.count
     }
 
-    /// The text so far.
-    pub fn text(&self) -> &[u8] {
+    fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The number of its characters; `None` if bytes were appended.
-    pub fn characters(&self) -> Option<usize> {
+    fn characters(&self) -> Option<usize> {
         self.characters
     }
 
-    /// The tokenizer.
-    pub fn engine(&self) -> &Arc<Engine> {
+    fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
-    /// The ids of the text so far.
-    ///
-    /// # Errors
-    /// Out of memory; cancellation.
-    pub fn ids(&mut self, watch: &dyn Watch) -> Result<Vec<TokenId>> {
+    fn ids(&mut self, watch: &dyn Watch) -> Result<Vec<TokenId>> {
         let Self { engine, text, way, memo, scratch, .. } = self;
         let mut ids = Vec::new();
         match way {
@@ -166,75 +173,26 @@ impl Appender {
         Ok(ids)
     }
 
-    /// Cuts the text to its first `length` bytes.
-    ///
-    /// # Errors
-    /// A budget error if it is shorter; as [`Self::push`] for a text that ends inside a character.
-    pub fn truncate(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
+    fn truncate(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
         if length > self.text.len() {
-            let reason = format!("the text has {} bytes; it cannot be cut to {length}", self.text.len());
-            return Err(Error::budget(None, None, reason));
+            return Err(too_short(self.text.len(), length));
         }
-        let removed = &self.text[length..];
-        let left =
-            self.characters.map(|all| all - removed.iter().filter(|&byte| byte & 0xc0 != 0x80).count());
+        let left = characters_without(self.characters, &self.text[length..]);
         self.history.note_cut(length)?;
         self.go_back(length, watch)?;
         self.characters = left;
         Ok(())
     }
 
-    /// Cuts the text to its first `count` characters.
-    ///
-    /// # Errors
-    /// As [`Self::truncate`]; a budget error if bytes were appended.
-    pub fn truncate_characters(&mut self, count: usize, watch: &dyn Watch) -> Result<()> {
-        let Some(all) = self.characters else {
-            let reason = "bytes were appended to this text, so that it is cut by bytes";
-            return Err(Error::budget(None, None, reason));
-        };
-        let Some(removed) = all.checked_sub(count) else {
-            let reason = format!("the text has {all} characters; it cannot be cut to {count}");
-            return Err(Error::budget(None, None, reason));
-        };
-        let starts = self.text.iter().rev().enumerate().filter(|(_, byte)| *byte & 0xc0 != 0x80);
-        let bytes = if removed == 0 { 0 } else { starts.map(|(at, _)| at + 1).nth(removed - 1).unwrap_or(0) };
-        self.truncate(self.text.len() - bytes, watch)
-    }
-
-    /// What [`Self::restore`] goes back to: the text so far.
-    pub fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self) -> Snapshot {
         self.history.snapshot(self.text.len())
     }
 
-    /// Removes everything that was appended since a snapshot.
-    ///
-    /// # Errors
-    /// A budget error if the text was cut to less than it had then.
-    pub fn restore(&mut self, snapshot: Snapshot, watch: &dyn Watch) -> Result<()> {
-        self.history.check(snapshot, self.text.len())?;
-        self.truncate(snapshot.length(), watch)
+    fn check(&self, snapshot: Snapshot) -> Result<()> {
+        self.history.check(snapshot, self.text.len())
     }
 
-    /// Makes the text as long as it was once.
-    fn go_back(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
-        self.text.truncate(length);
-        match &mut self.way {
-            Way::Again => {}
-            Way::Words(words) => words.truncate(length),
-            Way::Pretokens(pretokens) => {
-                let model = PretokenModel::of(&self.engine, &mut Ticker::new(watch))?;
-                pretokens.truncate(&self.text, model);
-            }
-        }
-        self.read(watch)
-    }
-
-    /// A number of bytes and of ids that nothing that is appended changes; not always the largest.
-    ///
-    /// # Errors
-    /// Those of the watch.
-    pub fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
+    fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
         match &self.way {
             Way::Again => Ok((0, 0)),
             Way::Words(words) => Ok(words.stable()),
@@ -242,15 +200,5 @@ impl Appender {
                 pretokens.stable(&self.engine, self.text.len(), &mut Ticker::new(watch))
             }
         }
-    }
-
-    /// Heap bytes held.
-    pub fn memory(&self) -> usize {
-        let way = match &self.way {
-            Way::Again => 0,
-            Way::Words(words) => words.memory(),
-            Way::Pretokens(pretokens) => pretokens.memory(),
-        };
-        self.text.capacity() + self.history.memory() + self.memo.memory() + self.scratch.memory() + way
     }
 }

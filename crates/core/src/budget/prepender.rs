@@ -16,6 +16,7 @@ use crate::pattern::Plan;
 use crate::watch::{Ticker, Watch};
 
 use super::front_text::FrontText;
+use super::growing::{GrowingText, characters_with, characters_without, check_length, too_short};
 use super::history::{History, Snapshot};
 use super::pretoken_model::{PairMemo, PretokenModel};
 use super::suffix_counts::SuffixCounts;
@@ -75,31 +76,6 @@ impl Prepender {
         })
     }
 
-    /// Puts a piece in front of the text.
-    ///
-    /// # Errors
-    /// As [`Engine::encode`] for the whole text; the text is then as it was before.
-    pub fn push(&mut self, piece: Text<'_>, watch: &dyn Watch) -> Result<()> {
-        let (before, characters) = (self.text.len(), self.characters);
-        let length = before + piece.as_bytes().len();
-        if u32::try_from(length).is_err() {
-            let reason = format!("{length} bytes are over the limit of 2^32 for one text; cut it");
-            return Err(Error::argument(reason));
-        }
-        self.text.prepend(piece.as_bytes())?;
-        let of_piece = match piece {
-            Text::Str(text) => Some(text.chars().count()),
-            Text::Bytes(_) => None,
-        };
-        self.characters = characters.zip(of_piece).map(|(all, more)| all + more);
-        let Err(error) = self.read(watch) else { return Ok(()) };
-        // The text was read from its end; encoding it meets what is wrong from its start.
-        let whole = self.engine.count(Text::Bytes(self.text.as_bytes()), &self.special, 1, watch);
-        self.characters = characters;
-        self.go_back(before, watch)?;
-        Err(whole.err().unwrap_or(error))
-    }
-
     /// Reads what was put in front.
     fn read(&mut self, watch: &dyn Watch) -> Result<()> {
         let Self { engine, special, text, way, memo, .. } = self;
@@ -126,87 +102,6 @@ impl Prepender {
         Ok(())
     }
 
-    /// The number of ids of the text so far.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The text so far.
-    pub fn text(&self) -> &[u8] {
-        self.text.as_bytes()
-    }
-
-    /// The number of its characters; `None` if bytes were put in front.
-    pub fn characters(&self) -> Option<usize> {
-        self.characters
-    }
-
-    /// The tokenizer.
-    pub fn engine(&self) -> &Arc<Engine> {
-        &self.engine
-    }
-
-    /// The ids of the text so far. Cost: that of encoding it.
-    ///
-    /// # Errors
-    /// Out of memory; cancellation.
-    pub fn ids(&self, watch: &dyn Watch) -> Result<Vec<TokenId>> {
-        let mut ids = Vec::new();
-        self.engine.encode(Text::Bytes(self.text.as_bytes()), &self.special, 1, watch, &mut ids)?;
-        Ok(ids)
-    }
-
-    /// Cuts the text to its last `length` bytes.
-    ///
-    /// # Errors
-    /// A budget error if it is shorter; as [`Self::push`] for a text that begins inside a character.
-    pub fn truncate(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
-        let Some(removed) = self.text.len().checked_sub(length) else {
-            let reason = format!("the text has {} bytes; it cannot be cut to {length}", self.text.len());
-            return Err(Error::budget(None, None, reason));
-        };
-        let removed = &self.text.as_bytes()[..removed];
-        let left =
-            self.characters.map(|all| all - removed.iter().filter(|&byte| byte & 0xc0 != 0x80).count());
-        self.history.note_cut(length)?;
-        self.go_back(length, watch)?;
-        self.characters = left;
-        Ok(())
-    }
-
-    /// Cuts the text to its last `count` characters.
-    ///
-    /// # Errors
-    /// As [`Self::truncate`]; a budget error if bytes were put in front.
-    pub fn truncate_characters(&mut self, count: usize, watch: &dyn Watch) -> Result<()> {
-        let Some(all) = self.characters else {
-            let reason = "bytes were pushed to this text, so that it is cut by bytes";
-            return Err(Error::budget(None, None, reason));
-        };
-        let Some(removed) = all.checked_sub(count) else {
-            let reason = format!("the text has {all} characters; it cannot be cut to {count}");
-            return Err(Error::budget(None, None, reason));
-        };
-        let text = self.text.as_bytes();
-        let mut starts = text.iter().enumerate().filter(|(_, byte)| *byte & 0xc0 != 0x80);
-        let bytes = starts.nth(removed).map_or(text.len(), |(at, _)| at);
-        self.truncate(text.len() - bytes, watch)
-    }
-
-    /// What [`Self::restore`] goes back to: the text so far.
-    pub fn snapshot(&self) -> Snapshot {
-        self.history.snapshot(self.text.len())
-    }
-
-    /// Removes everything that was put in front since a snapshot.
-    ///
-    /// # Errors
-    /// A budget error if the text was cut to less than it had then.
-    pub fn restore(&mut self, snapshot: Snapshot, watch: &dyn Watch) -> Result<()> {
-        self.history.check(snapshot, self.text.len())?;
-        self.truncate(snapshot.length(), watch)
-    }
-
     /// Makes the text as long as it was once.
     fn go_back(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
         self.text.truncate(length);
@@ -218,12 +113,76 @@ impl Prepender {
         self.read(watch)
     }
 
-    /// A number of bytes at the end and of their ids that nothing that is put in front changes; not always the
-    /// largest.
-    ///
-    /// # Errors
-    /// Those of the watch.
-    pub fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        let way = match &self.way {
+            Way::Again => 0,
+            Way::Words(words) => words.memory(),
+            Way::Pretokens(suffixes) => suffixes.memory(),
+        };
+        self.text.memory() + self.history.memory() + self.memo.memory() + way
+    }
+}
+
+impl GrowingText for Prepender {
+    const AT_START: bool = true;
+
+    fn push(&mut self, piece: Text<'_>, watch: &dyn Watch) -> Result<()> {
+        let (before, characters) = (self.text.len(), self.characters);
+        let length = before + piece.as_bytes().len();
+        check_length(length)?;
+        self.text.prepend(piece.as_bytes())?;
+        self.characters = characters_with(characters, piece);
+        let Err(error) = self.read(watch) else { return Ok(()) };
+        // The text was read from its end; encoding it meets what is wrong from its start.
+        let whole = self.engine.count(Text::Bytes(self.text.as_bytes()), &self.special, 1, watch);
+        self.characters = characters;
+        self.go_back(before, watch)?;
+        Err(whole.err().unwrap_or(error))
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn text(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    fn characters(&self) -> Option<usize> {
+        self.characters
+    }
+
+    fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    fn ids(&mut self, watch: &dyn Watch) -> Result<Vec<TokenId>> {
+        let mut ids = Vec::new();
+        self.engine.encode(Text::Bytes(self.text.as_bytes()), &self.special, 1, watch, &mut ids)?;
+        Ok(ids)
+    }
+
+    fn truncate(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
+        let Some(removed) = self.text.len().checked_sub(length) else {
+            return Err(too_short(self.text.len(), length));
+        };
+        let left = characters_without(self.characters, &self.text.as_bytes()[..removed]);
+        self.history.note_cut(length)?;
+        self.go_back(length, watch)?;
+        self.characters = left;
+        Ok(())
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.history.snapshot(self.text.len())
+    }
+
+    fn check(&self, snapshot: Snapshot) -> Result<()> {
+        self.history.check(snapshot, self.text.len())
+    }
+
+    fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
         let Way::Pretokens(suffixes) = &self.way else {
             return Ok(match &self.way {
                 Way::Words(words) => words.stable(),
@@ -244,15 +203,5 @@ impl Prepender {
         let cut = self.engine.cuts(&self.special).next(text, 0..text.len());
         let length = cut.map_or(0, |cut| text.len() - cut.at);
         Ok((length, suffixes.count(length).unwrap_or_default()))
-    }
-
-    /// Heap bytes held.
-    pub fn memory(&self) -> usize {
-        let way = match &self.way {
-            Way::Again => 0,
-            Way::Words(words) => words.memory(),
-            Way::Pretokens(suffixes) => suffixes.memory(),
-        };
-        self.text.memory() + self.history.memory() + self.memo.memory() + way
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tokenmill_kernels::Prefetcher;
 
-use super::{Appender, Prepender, Snapshot};
+use super::{Appender, GrowingText, Prepender};
 use crate::compile::compile;
 use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merges, TokenList};
 use crate::engine::{CodeUnits, Engine, Source, Special, Text};
@@ -68,73 +68,12 @@ fn steps(is_text: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..60)
 }
 
-/// A text that grows at one end.
-trait Grows: Sized {
-    const AT_START: bool;
-
-    fn new(engine: &Arc<Engine>) -> Self;
-    fn push(&mut self, piece: Text<'_>);
-    fn truncate(&mut self, length: usize);
-    fn truncate_characters(&mut self, count: usize);
-    fn snapshot(&self) -> Snapshot;
-    fn restore(&mut self, snapshot: Snapshot) -> Result<()>;
-    fn text(&self) -> &[u8];
-    fn characters(&self) -> Option<usize>;
-    fn count(&self) -> usize;
-    fn ids(&mut self) -> Vec<u32>;
-    fn stable(&self) -> (usize, usize);
-}
-
-macro_rules! grows {
-    ($($kind:ident $at_start:literal),*) => {
-        $(impl Grows for $kind {
-            const AT_START: bool = $at_start;
-
-            fn new(engine: &Arc<Engine>) -> Self {
-                $kind::new(engine.clone(), Special::Text).unwrap()
-            }
-            fn push(&mut self, piece: Text<'_>) {
-                $kind::push(self, piece, &Unwatched).unwrap();
-            }
-            fn truncate(&mut self, length: usize) {
-                $kind::truncate(self, length, &Unwatched).unwrap();
-            }
-            fn truncate_characters(&mut self, count: usize) {
-                $kind::truncate_characters(self, count, &Unwatched).unwrap();
-            }
-            fn snapshot(&self) -> Snapshot {
-                $kind::snapshot(self)
-            }
-            fn restore(&mut self, snapshot: Snapshot) -> Result<()> {
-                $kind::restore(self, snapshot, &Unwatched)
-            }
-            fn text(&self) -> &[u8] {
-                $kind::text(self)
-            }
-            fn characters(&self) -> Option<usize> {
-                $kind::characters(self)
-            }
-            fn count(&self) -> usize {
-                $kind::count(self)
-            }
-            fn ids(&mut self) -> Vec<u32> {
-                $kind::ids(self, &Unwatched).unwrap()
-            }
-            fn stable(&self) -> (usize, usize) {
-                $kind::stable(self, &Unwatched).unwrap()
-            }
-        })*
-    };
-}
-
-grows!(Appender false, Prepender true);
-
-fn check<G: Grows>(
-    engine: &Arc<Engine>,
+fn check<G: GrowingText>(
+    mut grown: G,
+    engine: &Engine,
     steps: &[Step],
     is_text: bool,
 ) -> std::result::Result<(), TestCaseError> {
-    let mut grown = G::new(engine);
     let (mut text, mut kept) = (Vec::new(), None);
     // What is stable, and the ids that must stay.
     let mut stable: Vec<(usize, Vec<u32>)> = Vec::new();
@@ -147,26 +86,26 @@ fn check<G: Grows>(
                     Ok(piece) if is_text => Text::Str(piece),
                     _ => Text::Bytes(piece),
                 };
-                grown.push(piece);
+                grown.push(piece, &Unwatched).unwrap();
             }
             Step::Cut(at) if is_text => {
                 let whole = String::from_utf8(text.clone()).unwrap();
                 let count = at.index(whole.chars().count() + 1);
-                grown.truncate_characters(count);
+                grown.truncate_characters(count, &Unwatched).unwrap();
                 let removed = if G::AT_START { whole.chars().count() - count } else { 0 };
                 text = whole.chars().skip(removed).take(count).collect::<String>().into_bytes();
                 prop_assert_eq!(grown.characters(), Some(count));
             }
             Step::Cut(at) => {
                 let length = at.index(text.len() + 1);
-                grown.truncate(length);
+                grown.truncate(length, &Unwatched).unwrap();
                 let start = if G::AT_START { text.len() - length } else { 0 };
                 text = text[start..start + length].to_vec();
             }
             Step::Snapshot => kept = Some((grown.snapshot(), text.clone())),
             Step::Restore => {
                 if let Some((snapshot, then)) = &kept {
-                    let can = grown.restore(*snapshot).is_ok();
+                    let can = grown.restore(*snapshot, &Unwatched).is_ok();
                     // It may refuse only where the text then is not there any more.
                     prop_assert!(can || !then.is_empty());
                     if can {
@@ -179,7 +118,7 @@ fn check<G: Grows>(
         let mut want = Vec::new();
         engine.encode(Text::Bytes(&text), &Special::Text, 1, &Unwatched, &mut want).unwrap();
         prop_assert_eq!(grown.count(), want.len());
-        prop_assert_eq!(grown.ids(), want.clone());
+        prop_assert_eq!(grown.ids(&Unwatched).unwrap(), want.clone());
         if !matches!(step, Step::Push(_)) {
             stable.clear();
         }
@@ -187,7 +126,7 @@ fn check<G: Grows>(
             let stay = if G::AT_START { want.ends_with(ids) } else { want.starts_with(ids) };
             prop_assert!(stay);
         }
-        let (bytes, count) = grown.stable();
+        let (bytes, count) = grown.stable(&Unwatched).unwrap();
         prop_assert!(bytes <= text.len() && count <= want.len());
         let settled = if G::AT_START { &want[want.len() - count..] } else { &want[..count] };
         let spelled: usize = settled.iter().map(|&id| engine.vocabulary().decoded(id).unwrap().len()).sum();
@@ -271,8 +210,8 @@ proptest! {
         steps in steps(true),
     ) {
         let engine = engine(split, whole_pretokens, false);
-        check::<Appender>(&engine, &steps, true)?;
-        check::<Prepender>(&engine, &steps, true)?;
+        check(Appender::new(engine.clone(), Special::Text).unwrap(), &engine, &steps, true)?;
+        check(Prepender::new(engine.clone(), Special::Text).unwrap(), &engine, &steps, true)?;
     }
 
     #[test]
@@ -282,7 +221,7 @@ proptest! {
         steps in steps(false),
     ) {
         let engine = engine(split, whole_pretokens, false);
-        check::<Appender>(&engine, &steps, false)?;
-        check::<Prepender>(&engine, &steps, false)?;
+        check(Appender::new(engine.clone(), Special::Text).unwrap(), &engine, &steps, false)?;
+        check(Prepender::new(engine.clone(), Special::Text).unwrap(), &engine, &steps, false)?;
     }
 }

@@ -19,6 +19,7 @@ use crate::chunk_stream::text_of;
 use crate::convert::{self, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::exceptions::{raise, wrong_type};
+use crate::growing::Grown;
 use crate::intervals::IntervalCounter;
 use crate::late;
 use crate::prepender::Prepender;
@@ -91,8 +92,10 @@ impl Tokenizer {
         surrogates: &str,
     ) -> PyResult<Appender> {
         let Options { special, surrogates, .. } = Options::new(special, surrogates, &NOT_GIVEN)?;
+        let text = budget::Appender::new(Arc::clone(&self.engine), special);
+        let text = text.map_err(|error| raise(py, error))?;
         let ready_ids = self.ready_ids.clone_ref(py);
-        Appender::new(py, &self.engine, ready_ids, special, surrogates, add_special_tokens)
+        Ok(Appender(Grown::new(text, "Appender", ready_ids, surrogates, add_special_tokens)))
     }
 
     /// A `Prepender`: a text that grows at its start, and the number of its ids. Arguments are as for `appender`.
@@ -115,8 +118,10 @@ impl Tokenizer {
         surrogates: &str,
     ) -> PyResult<Prepender> {
         let Options { special, surrogates, .. } = Options::new(special, surrogates, &NOT_GIVEN)?;
+        let text = budget::Prepender::new(Arc::clone(&self.engine), special);
+        let text = text.map_err(|error| raise(py, error))?;
         let ready_ids = self.ready_ids.clone_ref(py);
-        Prepender::new(py, &self.engine, ready_ids, special, surrogates, add_special_tokens)
+        Ok(Prepender(Grown::new(text, "Prepender", ready_ids, surrogates, add_special_tokens)))
     }
 
     /// An `IntervalCounter` of a text: the number of ids of any range of it, after one pass.
