@@ -1,8 +1,8 @@
 """Law 11: time grows with the text, whatever the text.
 
 Counted in instructions, which do not depend on what else a machine does. Under callgrind a process loads a
-tokenizer and forks a child for each text, which encodes it, and one for none: what a child ran in all, less
-what the one before it did, is what the text took.
+tokenizer and forks a child for each text, which encodes it, or does other work with it, and one for none: what
+a child ran in all, less what the one before it did, is what the text took.
 """
 
 from __future__ import annotations
@@ -30,16 +30,38 @@ import sys
 import tokenmill
 from tokenmill import _core
 
-vocabulary, level, folder, *names = sys.argv[1:]
+vocabulary, level, work, split, folder, *names = sys.argv[1:]
 _core.force_cpu(level)
-tok = tokenmill.load(vocabulary)
+tok = tokenmill.load(vocabulary, split=split or None)
 assert tok.encode("Hello world") == [9906, 1917]
+
+
+def grow(grown, pieces):
+    for piece in pieces:
+        grown.push(piece)
+        assert grown.token_count > 0
+    return grown.token_count
+
+
+def ranges(text):
+    counter = tok.interval_counter(text)
+    return counter.count(len(text) // 3, len(text) - 1) + counter.fits(1, len(text) // 20)
+
+
+WORK = {
+    "encode": lambda text: len(tok.encode(text)),
+    "append": lambda text: grow(tok.appender(), text),
+    "prepend": lambda text: grow(tok.prepender(), reversed(text)),
+    "ranges": ranges,
+    "chunk": lambda text: len(tok.chunk(text, 64, overlap=8)),
+    "edit": lambda text: tok.edit(text, tok.encode_with_offsets(text), len(text) // 2, len(text), "x").start,
+}
 
 
 def child(text):
     pid = os.fork()
     if pid == 0:
-        os._exit(0 if text is None or len(tok.encode(text)) > 0 else 1)
+        os._exit(0 if text is None or WORK[work](text) > 0 else 1)
     assert os.waitpid(pid, 0) == (pid, 0)
     return pid
 
@@ -81,7 +103,9 @@ def total(counted: Path) -> int:
     return int(found[1])
 
 
-def instructions(vocabulary: Path, level: str, texts: dict[str, str], folder: Path) -> dict[str, int]:
+def instructions(
+    vocabulary: Path, level: str, texts: dict[str, str], folder: Path, work: str = "encode", split: str = ""
+) -> dict[str, int]:
     """What encoding each of these texts takes after "Hello world", by the name of its file."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
@@ -99,7 +123,7 @@ def instructions(vocabulary: Path, level: str, texts: dict[str, str], folder: Pa
         PROGRAM,
     ]
     done = subprocess.run(
-        [*command, str(vocabulary), level, str(folder), *texts],
+        [*command, str(vocabulary), level, work, split, str(folder), *texts],
         env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
@@ -142,6 +166,22 @@ def test_ten_times_the_text_takes_about_ten_times_the_instructions(
             f"{level}, {name}: {small / SMALL:.1f} instructions a byte at {SMALL} bytes, "
             f"{large / LARGE:.1f} at {LARGE}; ratio {ratios[name]:.2f}, limit {LIMIT}"
         )
+    assert {name: ratio for name, ratio in ratios.items() if ratio > LIMIT} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("split", ["", "none"], ids=["split", "unsplit"])
+@pytest.mark.parametrize("work", ["append", "prepend", "ranges", "chunk", "edit"])
+def test_budgets_take_instructions_as_the_text_does(
+    work: str, split: str, native: Any, data: Path, tmp_path: Path
+) -> None:
+    """The same for texts that grow by characters, ranges, chunks and changes."""
+    small, large = 5_000, 50_000
+    texts = {f"{name} {size}": make(size) for name, make in TEXTS.items() for size in (small, large)}
+    vocabulary = data / "vocab" / "cl100k_base" / "cl100k_base.tiktoken"
+    counts = instructions(vocabulary, "portable", texts, tmp_path, work, split)
+    ratios = {name: counts[f"{name} {large}"] / counts[f"{name} {small}"] for name in TEXTS}
+    print(f"{work} {split}: {ratios}, limit {LIMIT}")
     assert {name: ratio for name, ratio in ratios.items() if ratio > LIMIT} == {}
 
 
