@@ -1,7 +1,7 @@
 """Law 11: time grows with the text, whatever the text.
 
 Counted in instructions, which do not depend on what else a machine does. Under callgrind a process loads a
-tokenizer and forks a child for each text, which encodes it, or does other work with it, and one for none: what
+tokenizer and forks a child for each text, which encodes it or does other work with it, and one for none: what
 a child ran in all, less what the one before it did, is what the text took.
 """
 
