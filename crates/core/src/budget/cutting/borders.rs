@@ -5,76 +5,27 @@
 use memchr::memchr2;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::border::Border;
 use super::sync::place_before;
 
 /// A window begins anew no more than so many bytes before where a border is asked for.
 const FAR: usize = 1 << 12;
 
-/// Where a text may be cut by choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Border {
-    /// Between two characters.
-    Character,
-    /// Between two characters as a reader sees them.
-    Grapheme,
-    /// Between words, spaces and marks.
-    Word,
-    /// Between sentences.
-    Sentence,
-    /// Behind a line end.
-    Line,
-}
-
-impl Border {
-    /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Character, "character"),
-        (Self::Grapheme, "grapheme"),
-        (Self::Word, "word"),
-        (Self::Sentence, "sentence"),
-        (Self::Line, "line"),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(border, _)| *border == self).map_or("", |(_, name)| name)
-    }
-
-    /// The next kind that cuts a text into smaller parts.
-    pub(super) fn finer(self) -> Option<Self> {
-        match self {
-            Self::Character => None,
-            Self::Grapheme => Some(Self::Character),
-            Self::Word => Some(Self::Grapheme),
-            Self::Sentence => Some(Self::Word),
-            Self::Line => Some(Self::Sentence),
-        }
-    }
-
-    /// The ends of the parts of a text behind a place; `None` where each character has a border.
-    fn behind(self, text: &str, from: usize) -> Option<Box<dyn Iterator<Item = usize> + '_>> {
-        let part = &text[from..];
-        let lengths: Box<dyn Iterator<Item = usize> + '_> = match self {
-            Self::Character => return None,
-            Self::Grapheme => Box::new(part.graphemes(true).map(str::len)),
-            Self::Word => Box::new(part.split_word_bounds().map(str::len)),
-            Self::Sentence => Box::new(part.split_sentence_bounds().map(str::len)),
-            Self::Line => Box::new(lines(part)),
-        };
-        let mut at = from;
-        Some(Box::new(lengths.map(move |length| {
-            at += length;
-            at
-        })))
-    }
-
-    /// How far before a place, in bytes, there mostly is a border.
-    fn reach(self) -> usize {
-        match self {
-            Self::Sentence => 256,
-            _ => 32,
-        }
-    }
+/// The ends of the parts of a text behind a place; `None` where each character has a border.
+fn ends_behind(border: Border, text: &str, from: usize) -> Option<Box<dyn Iterator<Item = usize> + '_>> {
+    let part = &text[from..];
+    let lengths: Box<dyn Iterator<Item = usize> + '_> = match border {
+        Border::Character => return None,
+        Border::Grapheme => Box::new(part.graphemes(true).map(str::len)),
+        Border::Word => Box::new(part.split_word_bounds().map(str::len)),
+        Border::Sentence => Box::new(part.split_sentence_bounds().map(str::len)),
+        Border::Line => Box::new(lines(part)),
+    };
+    let mut at = from;
+    Some(Box::new(lengths.map(move |length| {
+        at += length;
+        at
+    })))
 }
 
 /// The borders of one kind in a text. The end of the text is one.
@@ -96,7 +47,7 @@ pub(super) struct Borders<'a> {
 impl<'a> Borders<'a> {
     /// Those behind a place that is a border itself.
     pub(super) fn new(border: Border, text: &'a str, from: usize) -> Self {
-        Self { text, border, start: from, from, found: Vec::new(), rest: border.behind(text, from) }
+        Self { text, border, start: from, from, found: Vec::new(), rest: ends_behind(border, text, from) }
     }
 
     /// The first one at a place or behind it.
@@ -189,7 +140,7 @@ impl<'a> Borders<'a> {
         self.from = if is_border { place - 1 } else { place };
         self.found.clear();
         self.found.extend(Some(place).filter(|_| is_border));
-        self.rest = self.border.behind(self.text, place);
+        self.rest = ends_behind(self.border, self.text, place);
     }
 
     /// Forgets those before a place.
@@ -253,7 +204,7 @@ mod tests {
         ) {
             let text: String = pieces.iter().map(|(piece, times)| piece.repeat(*times)).collect();
             for (border, _) in Border::ALL {
-                let ends = border.behind(&text, 0);
+                let ends = ends_behind(border, &text, 0);
                 let whole: Vec<usize> = ends.map_or_else(
                     || text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect(),
                     Iterator::collect,

@@ -11,7 +11,8 @@ use crate::span::Span;
 use crate::threads;
 use crate::watch::Watch;
 
-use super::borders::{Border, Borders};
+use super::border::Border;
+use super::borders::Borders;
 use super::search::Search;
 
 /// What to do with a part between two borders that is over the budget.

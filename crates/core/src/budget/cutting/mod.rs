@@ -6,6 +6,7 @@
 //!
 //! `search` finds the longest prefix and the longest suffix, `long` counts all prefixes of a text without cuts,
 //! `chunks` cuts a whole text.
+mod border;
 mod borders;
 mod chunks;
 mod long;
@@ -15,6 +16,6 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
-pub use borders::Border;
+pub use border::Border;
 pub use chunks::{Chunk, ChunkOptions, Chunks, Oversize};
 pub use stream::ChunkStream;

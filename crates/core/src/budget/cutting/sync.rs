@@ -2,7 +2,7 @@
 //!
 //! In: a text and a place. Out: a place not far before it. The rules of UAX 29 look at few characters to the left: so
 //! between two plain characters nothing is open that the rules behind them could ask for.
-use super::borders::Border;
+use super::border::Border;
 
 /// A place in `from..=at` from which on the borders behind it are those of the whole text, and whether it is a border
 /// itself.
