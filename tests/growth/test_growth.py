@@ -53,7 +53,7 @@ WORK = {
     "append": lambda text: grow(tok.appender(), text),
     "prepend": lambda text: grow(tok.prepender(), reversed(text)),
     "ranges": ranges,
-    "chunk": lambda text: len(tok.chunk(text, 64)),
+    "chunk": lambda text: len(tok.chunk(text, 64, overlap=8)),
     "edit": lambda text: tok.edit(text, tok.encode_with_offsets(text), len(text) // 2, len(text), "x").start,
 }
 

@@ -1,7 +1,7 @@
-//! All prefixes of a part of a text without cuts.
+//! All prefixes, or all suffixes, of a part of a text without cuts.
 //!
-//! In: the part. Out: its longest prefix under a budget. Each character takes constant time, and no more is read than
-//! what may fit: see [`Pretokens::stays_over`].
+//! In: the part. Out: its longest prefix under a budget; the number of ids of each suffix. Each character takes
+//! constant time, and of prefixes no more are read than what may fit: see [`Pretokens::stays_over`].
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -13,12 +13,40 @@ use crate::budget::parts::PartEncoder;
 use crate::budget::prefixes::PrefixReader;
 use crate::budget::pretoken_model::{PairMemo, PretokenModel};
 use crate::budget::pretokens::Pretokens;
+use crate::budget::suffix_counts::SuffixCounts;
+use crate::budget::suffixes::SuffixReader;
 
 /// Shorter parts are encoded anew for each prefix.
 pub(super) const LONG: usize = 1 << 8;
 
 /// So many bytes are read between two looks at whether more can fit.
 const STEP: usize = 1 << 6;
+
+/// The split of a part with canonical merges that is split and nothing else. `None` for other parts.
+fn canonical_split<'a>(
+    encoder: &PartEncoder<'a>,
+    text: &str,
+    ticker: &mut Ticker<'_>,
+) -> Result<Option<&'a Splitter>> {
+    let is_canonical = matches!(PretokenModel::of(encoder.engine, ticker)?, PretokenModel::Tokens(_));
+    let splitter = encoder.engine.only_split(text, encoder.recognizer, ticker)?;
+    Ok(splitter.filter(|splitter| is_canonical && splitter.grows()))
+}
+
+/// The number of ids of each suffix of a part. `None` if it is not encoded pretoken by pretoken, or if the tokens of a
+/// pretoken have no table.
+pub(super) fn suffix_counts(
+    encoder: &PartEncoder<'_>,
+    text: &str,
+    memo: &mut PairMemo,
+) -> Result<Option<SuffixCounts>> {
+    let (engine, ticker) = (encoder.engine, &mut Ticker::new(encoder.watch));
+    let Some(splitter) = canonical_split(encoder, text, ticker)? else { return Ok(None) };
+    let PretokenModel::Tokens(matcher) = PretokenModel::of(engine, ticker)? else { return Ok(None) };
+    let mut counts = SuffixCounts::default();
+    counts.read(text.as_bytes(), splitter, &mut SuffixReader { engine, matcher, memo, ticker })?;
+    Ok(Some(counts))
+}
 
 /// Counts the ids of prefixes.
 pub(super) struct LongPrefixes<'a, 'm> {
@@ -40,9 +68,8 @@ impl<'a, 'm> LongPrefixes<'a, 'm> {
     ) -> Result<Option<Self>> {
         let engine = encoder.engine;
         let mut ticker = Ticker::new(encoder.watch);
-        let is_canonical = matches!(PretokenModel::of(engine, &mut ticker)?, PretokenModel::Tokens(_));
-        let splitter = engine.only_split(text, encoder.recognizer, &mut ticker)?;
-        Ok(splitter.filter(|splitter| is_canonical && splitter.grows()).map(|splitter| Self {
+        let splitter = canonical_split(encoder, text, &mut ticker)?;
+        Ok(splitter.map(|splitter| Self {
             engine,
             splitter,
             text,

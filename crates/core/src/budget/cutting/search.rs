@@ -9,7 +9,7 @@ use crate::ids::TokenId;
 use crate::watch::Watch;
 
 use super::borders::Borders;
-use super::long::{LONG, LongPrefixes};
+use super::long::{LONG, LongPrefixes, suffix_counts};
 use crate::budget::parts::PartEncoder;
 use crate::budget::pretoken_model::PairMemo;
 
@@ -325,6 +325,13 @@ impl<'a> Search<'a> {
         lowest: usize,
     ) -> Result<usize> {
         let mut at = self.pass_cuts_backwards(end, limit, lowest)?;
+        let first_cut = self.passed.last().map_or(end, |(cut, _)| cut.at);
+        let start = borders.first(at);
+        let long = if start + LONG <= first_cut {
+            suffix_counts(&self.encoder, &self.text[start..first_cut], &mut self.memo)?
+        } else {
+            None
+        };
         loop {
             let border = borders.first(at);
             if border >= end {
@@ -335,8 +342,13 @@ impl<'a> Search<'a> {
                 self.passed.pop();
             }
             let (to, known) = self.passed.last().map_or((end, 0), |&(cut, known)| (cut.at, known));
-            let count = known + self.encoder.count(self.text, border..to)?;
-            if count <= limit {
+            let in_long = long.as_ref().filter(|_| to == first_cut);
+            let counted = in_long.and_then(|counts| counts.count(to - border));
+            let count = match counted {
+                Some(count) => count,
+                None => self.encoder.count(self.text, border..to)?,
+            };
+            if known + count <= limit {
                 return Ok(border);
             }
             at = border + 1;

@@ -171,3 +171,21 @@ proptest! {
         check_truncate(&engine, &text, options.limit, options.border)?;
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Parts without a cut that are long enough for the tables of prefixes and suffixes.
+    #[test]
+    fn so_are_those_of_long_runs(
+        split in prop::sample::select(SPLITS.to_vec()),
+        whole_pretokens in any::<bool>(),
+        runs in prop::collection::vec(("aaaa|  |ab|\n|\u{e9}|th|the| a|abacb|1|!!", 1..220_usize), 1..4),
+        options in options(),
+    ) {
+        let engine = engine(split, whole_pretokens, false);
+        let text: String = runs.iter().map(|(piece, times)| piece.repeat(*times)).collect();
+        check(&engine, &text, &options)?;
+        check_truncate(&engine, &text, options.limit, options.border)?;
+    }
+}
