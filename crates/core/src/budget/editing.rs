@@ -1,10 +1,10 @@
-//! The encoding of a text that was changed at one place.
+//! Re-encoding a text after a range of it was replaced.
 //!
-//! In: a text with its encoding, and what replaces a part of it. Out: the encoding of the changed text, which must be
-//! what encoding it gives, and the ids that changed.
+//! In: a text, its encoding, and the replacement of a range. Out: the encoding of the changed text, which must equal
+//! encoding it from scratch, and the ids that changed.
 //!
-//! The text is cut before the change and behind it, at places that both texts have. What is between them is encoded
-//! anew; the rest keeps its ids, and what is behind only moves.
+//! The text is cut before and after the replaced range, where both the old and the new text may be cut. Only the part
+//! between these cuts is encoded; ids outside it are kept, and offsets after it are shifted.
 use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
@@ -18,47 +18,47 @@ use crate::watch::{Ticker, Watch};
 
 use super::parts::PartEncoder;
 
-/// A changed text.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     /// Its encoding.
     pub sequence: Sequence,
-    /// The ids from here on changed.
+    /// The first id that changed.
     pub start: usize,
-    /// Where the changed ids end that the text had before.
+    /// The end of the changed ids in the old encoding.
     pub old_stop: usize,
-    /// Where the changed ids end that it has now.
+    /// The end of the changed ids in the new encoding.
     pub new_stop: usize,
 }
 
-/// A change of a text.
+/// An edit of a text.
 struct Change<'a> {
     old: &'a str,
     new: &'a str,
-    /// What is replaced, in bytes of the old text.
+    /// The replaced range, in bytes of the old text.
     range: Range<usize>,
-    /// Where the replacement ends in the new text.
+    /// The end of the replacement in the new text.
     end: usize,
     sequence: &'a Sequence,
 }
 
-/// The part of a text that is encoded anew.
+/// The part of the text that is encoded again.
 struct Window {
-    /// Where it begins in both texts.
+    /// Its start, the same in both texts.
     from: Cut,
-    /// Where it ends in the old text, and in the new one.
+    /// Its end in the old text and in the new one.
     old_end: usize,
     new_end: usize,
-    /// The ids of the part that the text had before.
+    /// Its ids in the old encoding.
     ids: Range<usize>,
 }
 
 impl Engine {
-    /// Replaces a range of the bytes of a text, whose encoding under the same policy is given.
+    /// Replaces a byte range of a text, given the encoding of the text under the same policy.
     ///
     /// # Errors
-    /// As [`Engine::encode`] for the changed text; a budget error if the encoding is not that of the text, as far as
-    /// it is looked at.
+    /// As [`Engine::encode`] for the changed text; a budget error if the encoding does not match the text near the
+    /// edit.
     pub fn edit(
         &self,
         (text, sequence): (&str, &Sequence),
@@ -80,7 +80,7 @@ impl Engine {
         let cuts = self.cuts(special);
         let window = change.window(cuts);
         let encoder = PartEncoder { engine: self, recognizer, watch };
-        // What was there says whether this is the encoding of the text.
+        // Encode the old part, too, to check that the encoding belongs to the text.
         let mut was = Vec::new();
         encoder.append(Text::Str(text), cut_of(cuts, window.from), window.old_end, &mut was)?;
         if was != sequence.encoding.ids[window.ids.clone()] {
@@ -96,8 +96,8 @@ impl Engine {
         Ok(change.compared(Sequence { encoding, offsets }, 0..sequence.encoding.ids.len()))
     }
 
-    /// The encoding of the window in the new text, with places in that text. Its words count from where the first is
-    /// one behind the last before it, or the same.
+    /// The encoding of the window in the new text, with offsets into the whole text. Word numbers are those of the
+    /// window alone.
     fn part(
         &self,
         change: &Change<'_>,
@@ -143,10 +143,10 @@ impl Engine {
     }
 }
 
-/// What is encoded anew.
+/// The window's new encoding.
 struct Part {
     sequence: Sequence,
-    /// How many words its first one is behind the last word before it.
+    /// The difference between its first word number and the last one before it: 0 or 1.
     step: u32,
 }
 
@@ -158,12 +158,12 @@ fn foreign(reason: &str) -> Error {
     Error::budget(None, None, reason)
 }
 
-/// Where the part before a cut need not be seen, the cut itself is where it begins.
+/// The context that a part after this cut needs: none where parts are texts of their own.
 fn cut_of(cuts: Cuts<'_>, cut: Cut) -> Cut {
     if cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut }
 }
 
-/// How many ids are before a place, if that is clear.
+/// The number of ids before a byte; `None` if an id spans it, or is empty there.
 fn ids_before(spans: &[Span], at: usize) -> Option<usize> {
     let count = spans.partition_point(|span| span.start < at);
     let ends = count.checked_sub(1).is_none_or(|last| spans[last].end <= at);
@@ -172,7 +172,7 @@ fn ids_before(spans: &[Span], at: usize) -> Option<usize> {
 }
 
 impl Change<'_> {
-    /// Does the encoding look like one of the text?
+    /// Checks that the encoding could be that of the text.
     fn check(&self, ticker: &mut Ticker<'_>) -> Result<()> {
         let Encoding { ids, byte_offsets, words, .. } = &self.sequence.encoding;
         let is_whole = [byte_offsets.len(), words.len(), self.sequence.offsets.len()] == [ids.len(); 3];
@@ -186,18 +186,18 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// What is encoded anew: from the last cut before the change to the first one behind it.
+    /// The part to encode again: from the last usable cut before the edit to the first one after it.
     fn window(&self, cuts: Cuts<'_>) -> Window {
         let spans = &self.sequence.encoding.byte_offsets;
         let (mut from, mut first) = (Cut::default(), 0);
         if !spans.is_sorted_by_key(|span| span.start) {
-            // A function that normalizes may say so.
+            // Offsets from a normalizer hook may go back; then the whole text is the window.
             let (old_end, new_end) = (self.old.len(), self.new.len());
             return Window { from, old_end, new_end, ids: 0..spans.len() };
         }
         let mut end = self.range.start;
         while let Some(cut) = cuts.last(self.new, 0..end) {
-            // Both texts must have the cut, with ids before it.
+            // The cut must hold in both texts, and there must be ids before it.
             let count = ids_before(spans, cut.at).filter(|&count| count > 0 && cut.seen <= self.range.start);
             if let Some(count) = count {
                 (from, first) = (cut, count);
@@ -219,7 +219,7 @@ impl Change<'_> {
         Window { from, old_end, new_end, ids: first..last }
     }
 
-    /// The encoding of the new text; `None` if it is not clear how its words are numbered.
+    /// The encoding of the new text; `None` if the numbers of its words cannot be derived.
     fn join(&self, window: &Window, part: Part, watch: &dyn Watch) -> Result<Option<Sequence>> {
         let (old, offsets) = (&self.sequence.encoding, &self.sequence.offsets);
         let (first, last) = (window.ids.start, window.ids.end);
@@ -273,7 +273,7 @@ impl Change<'_> {
         Ok(Some(joined))
     }
 
-    /// Which ids changed, or stand for another text: those of the window, without the same ones at its ends.
+    /// The ids that changed: those of the window, without equal ids with equal (or shifted) offsets at its ends.
     fn compared(&self, sequence: Sequence, window: Range<usize>) -> Edited {
         let (old, new) = (self.sequence, &sequence);
         let new_stop = window.end + new.encoding.ids.len() - old.encoding.ids.len();

@@ -20,7 +20,7 @@ impl FrontText {
         self.bytes.len() - self.start
     }
 
-    /// Puts a piece in front. Cost: constant for a byte, on average.
+    /// Prepends a piece. Cost: amortized constant per byte.
     ///
     /// # Errors
     /// Out of memory; the text is then as it was.
@@ -37,7 +37,7 @@ impl FrontText {
         Ok(())
     }
 
-    /// Leaves the last `length` bytes, which must be no more than there are.
+    /// Keeps the last `length` bytes.
     pub(super) fn truncate(&mut self, length: usize) {
         self.start = self.bytes.len().saturating_sub(length).max(self.start);
     }

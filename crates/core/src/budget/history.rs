@@ -1,11 +1,11 @@
-//! Which earlier texts a text that grows can go back to.
+//! Snapshots of a growing text.
 //!
-//! In: the lengths that a text was cut to. Out: whether it still begins (or ends) with what it was at a snapshot.
+//! In: the lengths that the text was truncated to. Out: whether a snapshot can still be restored.
 use tokenmill_kernels::try_alloc;
 
 use crate::error::{Error, Result};
 
-/// A text that one that grows can go back to.
+/// A state that a growing text can be restored to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Snapshot {
     length: usize,
@@ -19,16 +19,16 @@ impl Snapshot {
     }
 }
 
-/// The cuts of a text that grows.
+/// The truncations of a growing text.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The length that the text was cut to, and the number of the cut: only cuts that no later one went below.
+    /// The number of each truncation and its length; only those that no later one went below.
     cuts: Vec<(u64, usize)>,
     cut_count: u64,
 }
 
 impl History {
-    /// Notes that the text was cut to a length.
+    /// Records a truncation.
     pub(super) fn note_cut(&mut self, length: usize) -> Result<()> {
         self.cut_count += 1;
         while self.cuts.last().is_some_and(|&(_, other)| other >= length) {
@@ -37,15 +37,15 @@ impl History {
         Ok(try_alloc::push(&mut self.cuts, (self.cut_count, length))?)
     }
 
-    /// For a text that has this length now.
+    /// A snapshot of the text with its current length.
     pub(super) fn snapshot(&self, length: usize) -> Snapshot {
         Snapshot { length, cut_count: self.cut_count }
     }
 
-    /// Checks that a text of a length still has all that it had at a snapshot.
+    /// Checks that the text, now of this length, still contains what it had at the snapshot.
     ///
     /// # Errors
-    /// A budget error if it was cut to less.
+    /// A budget error if it was truncated below that.
     pub(super) fn check(&self, snapshot: Snapshot, length: usize) -> Result<()> {
         let since = self.cuts.partition_point(|&(number, _)| number <= snapshot.cut_count);
         let lowest = self.cuts.get(since).map_or(usize::MAX, |&(_, length)| length);

@@ -3,9 +3,9 @@
 //! In: pieces of text. Out: after each piece how many ids the text so far has. They must always be those of encoding
 //! the text so far at once.
 //!
-//! Where a split alone looks across pretokens, and merges are canonical, the number of ids of every suffix is kept (`suffix_counts`), and a
-//! character takes constant time. Elsewhere the text up to the first place is encoded again at which any text may be
-//! cut (`suffix_words`); where there is no such place, all of it.
+//! Where a split alone looks across pretokens, and merges are canonical, the number of ids of every suffix is kept
+//! (`suffix_counts`), and a character takes constant time. Elsewhere the text up to the first place is encoded again
+//! at which any text may be cut (`suffix_words`); where there is no such place, all of it.
 use std::sync::Arc;
 
 use crate::engine::{Engine, Special, Text};

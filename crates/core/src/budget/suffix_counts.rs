@@ -1,9 +1,9 @@
-//! The number of ids of each suffix of a text that grows at its start, pretoken by pretoken.
+//! The number of ids of each suffix of a text that grows at its start.
 //!
-//! In: the text, whenever it has grown. Out: the number of ids of any suffix that begins with a character. No match
-//! looks at what is before it, so that a suffix has the ids of its first pretoken and those of the suffix behind that.
+//! In: the text, after it has grown. Out: the number of ids of any suffix that starts at a character. A match never
+//! looks back, so a suffix has the ids of its first pretoken plus those of the suffix after that pretoken.
 //!
-//! Places are lengths of suffixes, in bytes. What is known of a suffix stays so, whatever stands in front of it.
+//! A suffix is identified by its length in bytes. Its count never changes, whatever is prepended.
 use tokenmill_kernels::try_alloc;
 
 use crate::engine::{Special, Text};
@@ -14,29 +14,29 @@ use crate::watch::Unwatched;
 
 use super::suffixes::{SuffixReader, Suffixes};
 
-/// Pretokens whose suffixes are kept: a text may end the first one at two places by turns.
+/// For how many pretokens suffixes are kept: the end of the first pretoken may alternate between two positions.
 const KEPT: usize = 2;
 
-/// What is known of all suffixes of a text.
+/// The counts of all suffixes of a text.
 #[derive(Debug)]
 pub(super) struct SuffixCounts {
     /// By length.
     suffixes: Vec<Suffix>,
     split: BackwardSplit,
-    /// The place where the run of UTF-8 ends that `split` has read.
+    /// The end of the run of UTF-8 that `split` has read.
     split_end: usize,
-    /// The suffixes of the pretokens that end at a place; the last one was asked for last.
+    /// Suffixes of pretokens, by the end of the pretoken; the most recently used is last.
     pretokens: [(usize, Suffixes); KEPT],
 }
 
 /// A suffix of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Suffix {
-    /// The number of ids; [`Suffix::UNKNOWN`] where no character begins.
+    /// The number of ids; [`Suffix::UNKNOWN`] if no character starts here.
     count: u32,
-    /// Where its first pretoken ends.
+    /// The end of its first pretoken.
     end: u32,
-    /// Where the run of UTF-8 ends that it begins with, or the run of bytes that are none.
+    /// The end of the run of UTF-8, or of invalid bytes, that it starts with.
     run_end: u32,
     is_match: bool,
     is_text: bool,
@@ -59,7 +59,7 @@ impl Default for SuffixCounts {
 }
 
 impl SuffixCounts {
-    /// Reads what was put in front of the text since the last time.
+    /// Reads what was prepended since the last call.
     pub(super) fn read(
         &mut self,
         text: &[u8],
@@ -68,7 +68,7 @@ impl SuffixCounts {
     ) -> Result<()> {
         let new = (text.len() + 1).saturating_sub(self.suffixes.len());
         try_alloc::reserve(&mut self.suffixes, new)?;
-        // The characters in front, up to one behind which the suffix is known.
+        // The characters at the front whose suffixes are not known yet.
         let mut starts = Vec::new();
         let mut at = 0;
         while at < text.len() && self.count(text.len() - at).is_none() {
@@ -87,7 +87,7 @@ impl SuffixCounts {
         Ok(())
     }
 
-    /// What a suffix is, given those behind it.
+    /// The entry for a suffix, given those of shorter suffixes.
     fn suffix(
         &mut self,
         text: &[u8],
@@ -110,7 +110,7 @@ impl SuffixCounts {
             splitter.first_pretoken(&mut self.split, run, behind)
         } else {
             if !reader.engine.description().is_byte_level() {
-                // This says what is wrong with it.
+                // Encoding it reports the error.
                 reader.engine.count(Text::Bytes(text), &Special::Text, 1, &Unwatched)?;
             }
             FirstPretoken { end: run.len(), is_match: true }
@@ -127,7 +127,7 @@ impl SuffixCounts {
         })
     }
 
-    /// The suffixes of the pretoken that ends at a place, as far as they were read.
+    /// The suffixes of the pretoken that ends at `end`, as far as they have been read.
     fn suffixes_of(&mut self, end: usize) -> &mut Suffixes {
         if let Some(at) = self.pretokens.iter().position(|(of, _)| *of == end) {
             self.pretokens[at..].rotate_left(1);
@@ -171,7 +171,7 @@ impl SuffixCounts {
     }
 }
 
-/// The bytes of the character that a text begins with, or of what is none; and which of the two it is.
+/// The length of the first character and true, or of the invalid bytes at the start and false.
 fn width_at(text: &[u8]) -> (usize, bool) {
     let first = &text[..text.len().min(4)];
     let chunk = first.utf8_chunks().next();

@@ -1,8 +1,8 @@
 //! The number of ids of a text that grows at its start, word by word, for tokenizers whose stages look at more than a
 //! pretoken.
 //!
-//! In: the text, whenever it has grown. Out: the number of ids from the first place on where any text may be cut, and
-//! that of what is in front of it. Only the latter is encoded again.
+//! In: the text, after it has grown. Out: the number of ids after the first cut, and of the part before it. Only that
+//! part is encoded again.
 use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
@@ -13,25 +13,25 @@ use crate::watch::Watch;
 
 use super::parts::PartEncoder;
 
-/// How far behind the start of a text a cut is looked for, in bytes.
+/// How far from the start of a text a cut is searched for, in bytes.
 const REACH: usize = 1 << 12;
 
 /// The words of a text that grows at its start.
 #[derive(Debug, Default)]
 pub(super) struct SuffixWords {
-    /// Where it was cut, from the last one to the first.
+    /// The cuts, from the last to the first.
     cuts: Vec<Known>,
-    /// The number of ids in front of the first cut.
+    /// The number of ids before the first cut.
     rest: usize,
 }
 
-/// A cut. Its places are distances from the end of the text.
+/// A cut. Positions are distances from the end of the text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     at: usize,
     /// See [`Cut::before`].
     before: usize,
-    /// The number of ids behind it.
+    /// The number of ids after it.
     count: usize,
 }
 
@@ -47,7 +47,7 @@ impl SuffixWords {
         let encoder = PartEncoder { engine, recognizer, watch };
         let first = self.first();
         let head = text_at_end(&text[..text.len() - first.at]);
-        // What makes a place a cut may stand behind the known one.
+        // Whether a place is a cut may depend on characters after the known cut.
         let end = text.len().min(head.end + 8);
         let around = &text[head.start..end];
         let around = match std::str::from_utf8(around) {
@@ -81,14 +81,14 @@ impl SuffixWords {
         self.first().count + self.rest
     }
 
-    /// Forgets what is in front of the last `length` bytes, which must be read again.
+    /// Forgets everything before the last `length` bytes; the text must then be read again.
     pub(super) fn truncate(&mut self, length: usize) {
         while self.cuts.last().is_some_and(|cut| cut.before > length) {
             self.cuts.pop();
         }
     }
 
-    /// How many bytes at the end have ids that nothing in front of them changes, and the number of these ids.
+    /// The number of bytes at the end whose ids no prepended text changes, and the number of these ids.
     pub(super) fn stable(&self) -> (usize, usize) {
         (self.first().at, self.first().count)
     }
@@ -99,7 +99,7 @@ impl SuffixWords {
     }
 }
 
-/// The UTF-8 at the end of a text.
+/// The range of the valid UTF-8 at the end of a text.
 fn text_at_end(text: &[u8]) -> Range<usize> {
     let mut start = 0;
     let mut at = 0;

@@ -1,9 +1,9 @@
 //! The encodings of all suffixes of one pretoken that grows at its start.
 //!
-//! In: the bytes of the pretoken, from the last to the first. Out: for any suffix how many ids it has, and which.
+//! In: the bytes of the pretoken, from the last to the first. Out: the number of ids of any suffix.
 //!
-//! For canonical merges the first token of each suffix is kept, with the number of tokens from there on: behind the
-//! first token stands the encoding of a shorter suffix. So a byte takes constant time, whatever the length.
+//! For canonical merges, the first token of each suffix and its number of tokens are kept: after the first token
+//! comes the encoding of a shorter suffix. So a byte takes constant time, whatever the length of the pretoken.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -24,7 +24,7 @@ pub(super) struct Suffixes {
 }
 
 impl Suffixes {
-    /// Begins another pretoken.
+    /// Starts a new pretoken.
     pub(super) fn clear(&mut self) {
         self.first.clear();
     }
@@ -39,7 +39,7 @@ impl Suffixes {
         &self.first
     }
 
-    /// Reads a pretoken from where it began before to where it begins now.
+    /// Reads what was prepended to the pretoken.
     pub(super) fn extend(
         &mut self,
         (matcher, memo): (&Matcher<'_>, &mut PairMemo),
@@ -73,17 +73,17 @@ impl Suffixes {
         Ok(())
     }
 
-    /// How many bytes at the end of the pretoken have tokens that nothing in front of it changes, and the number of
-    /// these tokens: all encodings that a longer pretoken may go on to agree from there on.
+    /// The number of bytes at the end of the pretoken whose tokens nothing that is prepended changes, and the number
+    /// of these tokens: all encodings that a longer pretoken can end with agree there.
     ///
-    /// A token that begins before the pretoken begins ends at one of its first places, no farther in than the longest
-    /// token reaches. So a longer pretoken ends with the encoding of a suffix that begins at one of these places.
-    /// Cost: that of walking on from all of them until they meet.
+    /// A token that starts before the pretoken ends within the length of the longest token. So a longer pretoken ends
+    /// with the encoding of a suffix that starts at one of these positions. Cost: following the tokens from all of
+    /// them until they meet.
     pub(super) fn settled(&self, matcher: &Matcher<'_>) -> (usize, usize) {
         let length = self.first.len();
         let count = |left: usize| if left == 0 { 0 } else { self.first[left - 1].1 as usize };
         let last = (length + 1).saturating_sub(matcher.longest_length());
-        // The places by what is left behind them, the longest first.
+        // Positions, the leftmost first.
         let mut places: BinaryHeap<Reverse<usize>> =
             (last..=length).map(|left| Reverse(length - left)).collect();
         while let Some(Reverse(place)) = places.pop() {
@@ -114,7 +114,7 @@ pub(super) struct SuffixReader<'a, 'w> {
 }
 
 impl SuffixReader<'_, '_> {
-    /// The number of ids of a pretoken, of which `suffixes` are known.
+    /// The number of ids of a pretoken, given the suffixes read so far.
     pub(super) fn count(&mut self, suffixes: &mut Suffixes, pretoken: &[u8]) -> Result<usize> {
         suffixes.extend((&self.matcher, self.memo), pretoken, self.ticker)?;
         let whole = self.engine.model().as_bpe();

@@ -8,10 +8,10 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::border::Border;
 use super::sync::place_before;
 
-/// A window begins anew no more than so many bytes before where a border is asked for.
+/// How far before the requested place a new window may start, in bytes.
 const FAR: usize = 1 << 12;
 
-/// The ends of the parts of a text behind a place; `None` where each character has a border.
+/// All borders after `from`, in order; `None` for characters, which need no iterator.
 fn ends_behind(border: Border, text: &str, from: usize) -> Option<Box<dyn Iterator<Item = usize> + '_>> {
     let part = &text[from..];
     let lengths: Box<dyn Iterator<Item = usize> + '_> = match border {
@@ -30,27 +30,27 @@ fn ends_behind(border: Border, text: &str, from: usize) -> Option<Box<dyn Iterat
 
 /// The borders of one kind in a text. The end of the text is one.
 ///
-/// They are found in a window of the text, which begins anew where a place is asked for that is far from it.
+/// Only a window of the text is searched. A request far from the current window starts a new one.
 pub(super) struct Borders<'a> {
     text: &'a str,
     border: Border,
-    /// The border that the others are behind.
+    /// Where the borders start; itself a border.
     start: usize,
-    /// Where the window begins.
+    /// The start of the window.
     from: usize,
-    /// The borders of the window that were found, ascending. None between `from` and the last of them is missing.
+    /// The borders found in the window, ascending and without gaps between `from` and the last one.
     found: Vec<usize>,
-    /// The following ones; `None` where each character has a border.
+    /// Finds the next borders; `None` for characters.
     rest: Option<Box<dyn Iterator<Item = usize> + 'a>>,
 }
 
 impl<'a> Borders<'a> {
-    /// Those behind a place that is a border itself.
+    /// The borders after `from`, which must be a border itself.
     pub(super) fn new(border: Border, text: &'a str, from: usize) -> Self {
         Self { text, border, start: from, from, found: Vec::new(), rest: ends_behind(border, text, from) }
     }
 
-    /// The first one at a place or behind it.
+    /// The first border at or after `at`.
     pub(super) fn first(&mut self, at: usize) -> usize {
         if at <= self.start {
             return self.start;
@@ -65,7 +65,7 @@ impl<'a> Borders<'a> {
         self.found.get(number).copied().unwrap_or(self.text.len())
     }
 
-    /// The last one at a place or before it, and behind another place.
+    /// The last border at or before `at` that is after `behind`.
     pub(super) fn last(&mut self, behind: usize, at: usize) -> Option<usize> {
         if self.rest.is_none() {
             let last = (behind..=at).rev().find(|&at| self.text.is_char_boundary(at));
@@ -87,8 +87,8 @@ impl<'a> Borders<'a> {
         }
     }
 
-    /// Are all borders up to a place known, whatever follows the text? Only if there is another one behind it: what
-    /// decides about a border is found before the next one.
+    /// Are all borders up to `at` final, whatever text follows? They are if there is another border after `at`: the
+    /// rules look no farther than the next border.
     pub(super) fn are_known(&mut self, at: usize) -> bool {
         if self.rest.is_none() {
             return at < self.text.len();
@@ -98,12 +98,12 @@ impl<'a> Borders<'a> {
         self.found.get(number).is_some_and(|&next| next < self.text.len())
     }
 
-    /// The last one at a place or before it; else where they begin.
+    /// The last border at or before `at`, or the start.
     pub(super) fn last_before(&mut self, at: usize) -> usize {
         if self.rest.is_none() { at } else { self.last(self.start, at).unwrap_or(self.start) }
     }
 
-    /// Finds all near a place, up to the first one at it or behind it.
+    /// Extends or moves the window so that it covers `at` and the first border at or after it.
     fn find(&mut self, at: usize) {
         let known_to = self.found.last().map_or(self.from, |&last| last.max(self.from));
         let reach = self.border.reach();
@@ -119,7 +119,7 @@ impl<'a> Borders<'a> {
         self.read(at);
     }
 
-    /// Reads from the window on, up to the first border at a place or behind it.
+    /// Extends the window to the first border at or after `at`.
     fn read(&mut self, at: usize) {
         let Some(rest) = &mut self.rest else { return };
         while self.found.last().is_none_or(|&last| last < at) {
@@ -128,7 +128,7 @@ impl<'a> Borders<'a> {
         }
     }
 
-    /// Begins the window anew, at a place or before it.
+    /// Starts a new window at or before `at`.
     fn begin(&mut self, at: usize) {
         match place_before(self.border, self.text, self.start + 1, at) {
             Some((place, is_border)) => self.begin_at(place, is_border),
@@ -143,10 +143,10 @@ impl<'a> Borders<'a> {
         self.rest = ends_behind(self.border, self.text, place);
     }
 
-    /// Forgets those before a place.
+    /// Drops borders before `before`, which will not be asked for again.
     pub(super) fn forget(&mut self, before: usize) {
         let number = self.found.partition_point(|&border| border < before).saturating_sub(1);
-        // Not each time: the rest is moved.
+        // Draining moves what is left, so not on every call.
         if 2 * number > self.found.len() + 32 {
             self.from = self.found[number - 1];
             self.found.drain(..number);
@@ -193,7 +193,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-        /// Places far from one another, in any order.
+        /// Requests far apart and in any order.
         #[test]
         fn windows_have_the_borders_of_the_whole(
             pieces in prop::collection::vec(

@@ -1,11 +1,10 @@
-//! Places from which on the borders of a text can be found without what is before them.
+//! Places at which the search for borders may start.
 //!
-//! In: a text and a place. Out: a place not far before it. The rules of UAX 29 look at few characters to the left: so
-//! between two plain characters nothing is open that the rules behind them could ask for.
+//! In: a text and a position. Out: an earlier position such that searching from there finds the borders of the whole
+//! text. The rules of UAX 29 look back only a few characters, so the state between two plain characters is known.
 use super::border::Border;
 
-/// A place in `from..=at` from which on the borders behind it are those of the whole text, and whether it is a border
-/// itself.
+/// The last such position in `from..=at`, and whether it is itself a border.
 pub(super) fn place_before(border: Border, text: &str, from: usize, at: usize) -> Option<(usize, bool)> {
     let from = from.max(1);
     let end = (from..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at))?;
@@ -25,17 +24,17 @@ pub(super) fn place_before(border: Border, text: &str, from: usize, at: usize) -
 
 fn is_place(border: Border, left: char, right: char) -> bool {
     match border {
-        // Each of these is a grapheme of its own.
+        // Each of these is always a grapheme by itself.
         Border::Grapheme => {
             let is_plain = |c: char| matches!(c, ' '..='~') || is_ideograph(c) || is_kana(c);
             is_plain(left) && is_plain(right)
         }
-        // A space joins other spaces alone, an ideograph nothing.
+        // A space joins only other spaces, an ideograph joins nothing.
         Border::Word => {
             (left == ' ' && (right.is_ascii_alphanumeric() || is_cyrillic(right)))
                 || (is_ideograph(left) && is_ideograph(right))
         }
-        // Nothing ends a sentence before the right one, and the left one asks for nothing.
+        // No sentence ends between them, and no rule is pending after the left one.
         Border::Sentence => {
             let is_plain =
                 |c: char| c.is_ascii_lowercase() || is_ideograph(c) || is_kana(c) || is_small_cyrillic(c);

@@ -1,10 +1,10 @@
 //! Counting the ids of ranges of one text.
 //!
-//! In: a text, once; then ranges of its characters. Out: how many ids each has when it is encoded by itself. That is
-//! always what encoding the range gives.
+//! In: a text, once; then ranges of it. Out: the number of ids of each range when encoded on its own. It must equal
+//! what encoding the range gives.
 //!
-//! `sums` has the number of ids of every beginning and every ending of the text, from which those of a range follow
-//! if it holds a cut. `tree` is for texts that are one pretoken. What neither can tell is encoded.
+//! `sums` stores the counts of all prefixes and suffixes of the text, which give the count of any range that contains
+//! a cut. `tree` serves texts that are a single pretoken. All other ranges are encoded.
 mod places;
 mod sums;
 #[cfg(test)]
@@ -28,10 +28,10 @@ use places::Places;
 use sums::{Farthest, Sums};
 use tree::{PrefixTree, TreeScratch};
 
-/// Ranges that one thread takes at a time.
+/// Ranges per unit of work of a thread.
 const RANGES: usize = 1 << 12;
 
-/// A range is asked for in characters, or in bytes of UTF-8.
+/// The unit of the positions of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Unicode characters.
@@ -40,7 +40,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// A text, and what tells the number of ids of any range of it.
+/// A text, prepared for counting the ids of ranges.
 #[derive(Debug)]
 pub struct IntervalCounter {
     engine: Arc<Engine>,
@@ -79,7 +79,7 @@ impl IntervalCounter {
         let recognizer = engine.recognizer(&special)?;
         recognizer.check(text.as_bytes(), watch)?;
         let encoder = PartEncoder { engine: &engine, recognizer: &recognizer, watch };
-        // What is wrong with the text is said of all of it.
+        // Report errors for the whole text before counting parts of it.
         encoder.count(text, 0..text.len())?;
         let ticker = &mut Ticker::new(watch);
         let is_unsplit = engine.splitter().is_some_and(|splitter| splitter.plan() == Plan::Whole);
@@ -151,7 +151,7 @@ impl IntervalCounter {
         Ok(counts)
     }
 
-    /// The farthest stop, so that the range from `start` to it has at most `limit` ids.
+    /// The largest stop for which the range from `start` has at most `limit` ids.
     ///
     /// # Errors
     /// As [`Self::count`]; a budget error if the special tokens alone are over the limit.
@@ -203,7 +203,7 @@ impl IntervalCounter {
         Ok(self.places.character(end).unwrap_or(start))
     }
 
-    /// The byte where the longest range from a byte on ends.
+    /// As [`Self::fits`] for a text with a tree, in bytes.
     fn farthest_of_tree(
         &self,
         tree: &PrefixTree,
@@ -230,7 +230,7 @@ impl IntervalCounter {
             let count = tree.count(text.as_bytes(), range, &matcher, scratch, ticker)?;
             Ok::<_, Error>(is_whole || count <= most)
         };
-        // What is taken whole is no longer than a token.
+        // A pretoken that is taken whole is no longer than the longest token.
         stop = stop.max(text.len().min(start + longest));
         while stop > start && !fits(stop)? {
             stop -= 1;
@@ -263,7 +263,7 @@ impl IntervalCounter {
         Err(Error::budget(None, None, reason))
     }
 
-    /// The number of a character in the text, given its place; `None` inside a character.
+    /// The index of the character at a position; `None` inside a character.
     fn character(&self, place: usize, unit: Unit) -> Option<usize> {
         match unit {
             Unit::Characters => Some(place),
@@ -289,7 +289,7 @@ impl IntervalCounter {
             if self.is_taken_whole(range.clone()) {
                 1
             } else if unit == Unit::Bytes && std::str::from_utf8(&text[range.clone()]).is_err() {
-                // Bytes that are no text are pretokens of their own.
+                // Invalid UTF-8 is split off as pretokens of its own.
                 self.count_bytes(range, recognizer, watch)?
             } else {
                 tree.count(text, range, &matcher, scratch, ticker)?

@@ -1,14 +1,14 @@
-//! Where the characters of a text are in its bytes.
+//! The mapping between the characters and the bytes of a text.
 use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
 use crate::ids::to_u32;
 
-/// Characters and bytes of a text.
+/// Maps characters to bytes and back.
 #[derive(Debug)]
 pub(super) struct Places {
     count: usize,
-    /// Where each character begins, and where the last ends; empty for a text of ASCII.
+    /// The start of each character, and the end of the text; empty for ASCII.
     starts: Vec<u32>,
 }
 

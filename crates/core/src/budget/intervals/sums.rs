@@ -1,10 +1,9 @@
-//! The number of ids of every beginning and every ending of a text.
+//! The number of ids of every prefix and every suffix of a text.
 //!
-//! In: a text, once; then ranges of its characters. Out: the number of ids of a range, if it holds a cut.
+//! In: a text, once; then ranges of its characters. Out: the number of ids of a range, if it contains a cut.
 //!
-//! What is left of a cut has the ids that it has whatever is right of it, and the other way round. So of a range with
-//! a cut, the left part has the ids of an ending of the text up to the cut, and the right part those of a beginning
-//! from the cut on: together the ids of the ending and of the beginning, without those of the whole text.
+//! The ids on one side of a cut do not depend on the other side. So for a range `[i, j)` that contains a cut,
+//! `count(i, j) = count(suffix from i) + count(prefix up to j) - count(whole text)`.
 use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
@@ -24,25 +23,25 @@ use crate::budget::suffixes::SuffixReader;
 
 use super::places::Places;
 
-/// Beginnings and endings that have more characters than this before or behind the next cut are not counted ahead,
-/// unless each takes constant time.
+/// If a prefix ends more characters than this after the last cut, or a suffix starts more than this before the next
+/// one, its count is not stored, unless each character takes constant time.
 const LONG: usize = 1 << 8;
 
-/// In place of a number that is not known.
+/// Marks a count that is not stored.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Numbers of ids, by character.
+/// Counts of prefixes and suffixes, by character.
 #[derive(Debug)]
 pub(super) struct Sums {
-    /// Of the text before the character.
+    /// The count of the prefix that ends before the character.
     before: Vec<u32>,
-    /// Of the text from the character on.
+    /// The count of the suffix that starts at the character.
     behind: Vec<u32>,
-    /// A bit for each character before which the text may be cut.
+    /// A bit per character: may the text be cut before it?
     cuts: Vec<u64>,
-    /// How many characters of a range must be before a cut and behind it.
+    /// How many characters a range must have before and after a cut for the cut to hold in it.
     margins: (usize, usize),
-    /// Are both sides of a cut texts of their own?
+    /// See [`Cuts::parts_are_texts`].
     parts_are_texts: bool,
 }
 
@@ -55,12 +54,12 @@ fn if_spelled(count: Result<usize>) -> Result<Option<usize>> {
     }
 }
 
-/// Where the longest range ends that fits.
+/// The end of the longest range that fits.
 #[derive(Debug)]
 pub(super) struct Farthest {
-    /// This fits.
+    /// This stop fits.
     pub(super) sure: usize,
-    /// Some of these may fit, too, which are behind it; nothing else does.
+    /// Later stops that may also fit; no other stop does.
     pub(super) maybe: Range<usize>,
 }
 
@@ -107,8 +106,7 @@ impl Sums {
         Ok(())
     }
 
-    /// For texts of which a split alone looks across pretokens, with canonical merges: each character takes constant
-    /// time.
+    /// For canonical merges where only a split looks across pretokens: constant time per character.
     fn read_pretokens(
         &mut self,
         engine: &Engine,
@@ -142,7 +140,7 @@ impl Sums {
         Ok(())
     }
 
-    /// For all other texts: what is between two cuts is encoded for each of its characters, unless it is long.
+    /// For all other texts: between two cuts, every prefix and every suffix is encoded, unless the part is long.
     fn read_parts(
         &mut self,
         encoder: PartEncoder<'_>,
@@ -163,7 +161,7 @@ impl Sums {
             encoder.append(Text::Str(text), from, places.byte(to), &mut ids)?;
             Ok::<_, Error>(ids.len())
         };
-        // Beginnings: from the last cut that is one of the beginning.
+        // Prefixes: encode from the last cut that holds in the prefix.
         let (_, seen) = self.margins;
         let (mut before, mut last, mut known) = (std::mem::take(&mut self.before), 0, 0);
         let mut next = self.next_cut(1);
@@ -179,14 +177,14 @@ impl Sums {
             }
         }
         before[count] = to_u32(known + count_from(cut_at(last), count)?);
-        // Cuts near the end that no beginning shows.
+        // Cuts too near the end to hold in any prefix.
         while let Some(cut) = next.filter(|&cut| cut < count) {
             known += count_from(cut_at(last), cut)?;
             (last, next) = (cut, self.next_cut(cut + 1));
             before[cut] = to_u32(known);
         }
         self.before = before;
-        // Endings: up to the first cut behind their first character.
+        // Suffixes: encode up to the first cut after their first character.
         let total = self.total();
         let mut first: Option<usize> = None;
         for number in (0..=count).rev() {
@@ -211,7 +209,7 @@ impl Sums {
         self.cuts[number / 64] >> (number % 64) & 1 == 1
     }
 
-    /// The first cut before a character or behind it.
+    /// The first cut at or after a character.
     #[inline]
     fn next_cut(&self, number: usize) -> Option<usize> {
         let mut word = number / 64;
@@ -235,7 +233,7 @@ impl Sums {
         Some(64 * word + 63 - bits.leading_zeros() as usize)
     }
 
-    /// The number of ids of a range that is not empty; `None` if it holds no cut.
+    /// The number of ids of a nonempty range; `None` if it contains no cut.
     #[inline]
     pub(super) fn count(
         &self,
@@ -273,11 +271,11 @@ impl Sums {
         Ok(Some((to_first + from_first) as usize))
     }
 
-    /// The farthest stop, so that the range from `start` has at most `most` ids. `None` if it is not known.
+    /// The largest stop for which the range from `start` has at most `most` ids; `None` if the counts do not tell.
     pub(super) fn farthest(&self, start: usize, most: usize) -> Option<Farthest> {
         let count = self.before.len() - 1;
         let behind = Some(self.behind[start]).filter(|&behind| behind != UNKNOWN)?;
-        // Beginnings that have at most so many ids fit.
+        // A range fits if the prefix up to its stop has at most this many ids.
         let limit = (most + self.total() as usize).checked_sub(behind as usize);
         let shown = |cut: &usize| cut + self.margins.1 <= count;
         let fits = |number: usize| {
@@ -289,11 +287,11 @@ impl Sums {
         }
         let first = self.next_cut(start + self.margins.0.max(1)).filter(shown);
         let Some(first) = first.filter(|&cut| fits(cut)) else {
-            // No part fits that goes on behind the first cut.
+            // No range that reaches past the first cut fits.
             let end = first.map_or(count, |cut| cut + self.margins.1.max(1) - 1);
             return (end - start <= LONG).then_some(Farthest { sure: start, maybe: start + 1..end + 1 });
         };
-        // The last cut up to which it fits, by halves: the number of ids up to a cut grows from cut to cut.
+        // Binary search for the last cut that fits: counts at cuts never decrease.
         let (mut low, mut high) = (first, count);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -306,7 +304,7 @@ impl Sums {
                 },
             }
         }
-        // Behind the next cut nothing fits.
+        // Nothing past the next cut fits.
         let next = self.next_cut(low + 1).filter(shown);
         let end = next.map_or(count, |cut| cut + self.margins.1.max(1) - 1);
         let from = low + self.margins.1;
@@ -315,7 +313,7 @@ impl Sums {
         }
         Some(match (from..=end).rev().find(|&stop| fits(stop)) {
             Some(stop) => Farthest { sure: stop, maybe: 0..0 },
-            // A range that ends behind this cut may not show it yet.
+            // The cut does not hold in a range that ends right after it.
             None => Farthest { sure: low, maybe: low + 1..from },
         })
     }

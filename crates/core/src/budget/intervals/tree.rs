@@ -1,12 +1,12 @@
-//! Ranges of a text that is one pretoken.
+//! Counts of ranges of a text that is a single pretoken.
 //!
-//! In: the bytes of the text, once; then ranges. Out: the number of tokens that merging leaves of each.
+//! In: the bytes of the text, once; then ranges. Out: the number of tokens of each range.
 //!
-//! The last token of every prefix makes a tree: before it stands the encoding of a shorter prefix, its parent. The
-//! first token of every suffix says likewise where the encoding of a suffix goes on. A row of tokens is what merging
-//! leaves if every two neighbours stay apart (`docs/merging.md`). So where the encoding of the suffix that begins with a
-//! range and that of the prefix that ends with it share a token, the range has the tokens of the one up to there and
-//! those of the other from there on. Ranges without such a token, mostly short ones, are encoded.
+//! The prefixes form a tree: the parent of a prefix is the shorter prefix that remains without its last token.
+//! Likewise, each suffix without its first token is a shorter suffix. A sequence of tokens is a valid encoding if
+//! every two neighbours stay apart (`docs/merging.md`). So if the encodings of the suffix from `i` and of the prefix
+//! up to `j` share a token, the range `[i, j)` has the tokens of the suffix up to and including it, and those of the
+//! prefix after it. Ranges without a shared token, mostly short ones, are encoded.
 use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
@@ -19,7 +19,7 @@ use crate::ids::to_u32;
 use crate::model::bpe::Matcher;
 use crate::watch::Ticker;
 
-/// So many tokens of a suffix are compared with those of a prefix.
+/// How many tokens of a suffix are tried as the shared one.
 const STEPS: usize = 64;
 
 /// The encodings of all prefixes and suffixes of a text.
@@ -27,30 +27,30 @@ const STEPS: usize = 64;
 pub(super) struct PrefixTree {
     /// By length, from 0 on.
     prefixes: Vec<Prefix>,
-    /// By the place where they begin.
+    /// By start.
     suffixes: Vec<Suffix>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Prefix {
-    /// Where its last token begins.
+    /// The start of its last token.
     parent: u32,
     /// The number of its tokens.
     count: u32,
-    /// The prefixes below this one, itself among them, have numbers in this range.
+    /// Preorder numbers: this subtree has the numbers `first..end`.
     first: u32,
     end: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Suffix {
-    /// Where its first token ends.
+    /// The end of its first token.
     next: u32,
     /// The number of its tokens.
     count: u32,
 }
 
-/// For the ranges that are encoded.
+/// Scratch for ranges that are encoded.
 #[derive(Debug, Default)]
 pub(super) struct TreeScratch {
     pub(super) memo: PairMemo,
@@ -69,7 +69,7 @@ impl PrefixTree {
             let parent = to_u32(length - matcher.length(token));
             prefixes[length] = Prefix { parent, count, first: 0, end: 1 };
         }
-        // `end` is the number of prefixes below first, and then where the next child begins.
+        // Until the numbers are assigned, `end` holds the size of the subtree.
         for length in (1..prefixes.len()).rev() {
             let Prefix { parent, end, .. } = prefixes[length];
             prefixes[parent as usize].end += end;
@@ -120,7 +120,7 @@ impl PrefixTree {
         Ok(prefixes.last().last().map_or(0, |&(_, count)| count as usize))
     }
 
-    /// Where a token ends that both the suffix from `start` on and the prefix up to `end` have.
+    /// The end of the first token that the encodings of the suffix from `start` and of the prefix up to `end` share.
     fn shared(&self, start: usize, end: usize) -> Option<usize> {
         let number = self.prefixes[end].first;
         let mut at = start;
@@ -141,9 +141,9 @@ impl PrefixTree {
     /// The end of the longest range from `start` on that has at most `limit` tokens. It may be inside a character.
     /// `None` if only encoding tells.
     ///
-    /// Each prefix has one token more than another one that is shorter by no more than the longest token. So the
-    /// smallest count of as many prefixes in a row never falls from one row to the next, and the last row that
-    /// has one which fits is found by halves.
+    /// Each prefix has one token more than its parent, which is shorter by at most the longest token. So the minimum
+    /// count over a window of that many prefixes never decreases from one window to the next, and binary search finds
+    /// the last window with a prefix that fits.
     pub(super) fn farthest(&self, start: usize, limit: usize, longest: usize) -> Option<usize> {
         let length = self.prefixes.len() - 1;
         let (shared, more) = if start == 0 {
@@ -156,13 +156,13 @@ impl PrefixTree {
         let fits = |place: &usize| self.prefixes[*place].count as usize <= more;
         let row = |from: usize| from..length.min(from + longest - 1) + 1;
         let (mut low, mut high) = (shared, length);
-        // The last row that has a prefix which fits.
+        // Find the last window with a prefix that fits.
         while low < high {
             let middle = low + (high - low).div_ceil(2);
             if row(middle).any(|place| fits(&place)) { low = middle } else { high = middle - 1 }
         }
         let found = row(low).rev().find(fits)?;
-        // From a row on whose prefixes all go through the shared token, all do.
+        // If every prefix of one window is below the shared token, so are all later ones.
         let below = self.prefixes[shared];
         let first = found.checked_sub(longest)?;
         let is_settled = start == 0
@@ -172,7 +172,7 @@ impl PrefixTree {
         is_settled.then_some(found)
     }
 
-    /// As [`Self::farthest`], by encoding: the search ends behind as many prefixes in a row that do not fit.
+    /// As [`Self::farthest`], by encoding. It stops after a whole window of prefixes that do not fit.
     pub(super) fn read_farthest(
         text: &[u8],
         start: usize,

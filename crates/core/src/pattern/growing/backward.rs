@@ -1,16 +1,17 @@
 //! The first pretoken of a text that grows at its start.
 //!
-//! In: the text, each time with one character more in front. Out: where its first pretoken ends. That must always be
-//! where the splitter ends it.
+//! In: the text, with one more character at the front in each call. Out: the end of its first pretoken, which must
+//! always be what the splitter finds.
 //!
-//! A match looks at nothing before it, so that the pretokens behind the first are those of the text that begins where
-//! it ends. Only the first is looked for, and the runs of characters that were read for the last ones are remembered.
-//! So a character is read once for each set of characters, and the time is linear in the text.
+//! A match never looks back, so the pretokens after the first one are those of the text that starts where it ends.
+//! Only the first is searched for, and the character runs that earlier calls read are remembered. So each character
+//! is read once per character set, and the time is linear in the text.
 use crate::pattern::arm_scanner::{ArmScanner, ReadRuns, WhiteSpace};
 use crate::pattern::atoms::{AtomSet, Atoms};
 use crate::pattern::{Engine, Splitter};
 
-/// A run may be asked for at two places by turns: where a match begins, and behind its prefix or its body.
+/// Runs remembered per set. An arm may need the same set at two places: at the start of the match, and after its
+/// prefix or body.
 const RUNS_OF_A_SET: usize = 2;
 
 /// The first pretoken of a text.
@@ -18,18 +19,18 @@ const RUNS_OF_A_SET: usize = 2;
 pub struct FirstPretoken {
     /// Where it ends.
     pub end: usize,
-    /// Is it a match of the pattern, and not a gap before one?
+    /// True for a match of the pattern, false for a gap between matches.
     pub is_match: bool,
 }
 
-/// What was read of a text that grows at its start.
+/// What earlier calls read of a text that grows at its start.
 ///
-/// All places are distances from the end of the text, which stay the same when it grows.
+/// Positions are distances from the end of the text, so they stay valid when it grows.
 #[derive(Debug, Default, Clone)]
 pub struct BackwardSplit {
-    /// The last one at the end.
+    /// The most recently used run is last.
     runs: Vec<KnownRun>,
-    /// The first run of white space.
+    /// The run of white space nearest the start of the text.
     white: Option<KnownWhite>,
 }
 
@@ -55,7 +56,7 @@ struct KnownWhite {
 }
 
 impl BackwardSplit {
-    /// Forgets what is farther from the end of the text than this.
+    /// Forgets everything beyond the last `length` bytes of the text.
     pub fn truncate(&mut self, length: usize) {
         self.runs.retain_mut(|run| {
             run.start = run.start.min(length);
@@ -112,7 +113,7 @@ impl ReadRuns for Backwards<'_> {
             joined = self.split.known_at((set, noted), bytes.len() - end);
             if let Some(known) = joined {
                 let known = self.split.runs[known];
-                // One in front of what was asked for does not count.
+                // Only if it lies in the part that was asked for.
                 let behind = known.last.filter(|&last| last < bytes.len() - end);
                 (end, last) = (bytes.len() - known.end, behind.map(|last| bytes.len() - last).or(last));
                 break;
@@ -129,7 +130,7 @@ impl ReadRuns for Backwards<'_> {
         if end > at {
             let place = |at: usize| bytes.len() - at;
             let run = KnownRun { set, noted, start: place(at), end: place(end), last: last.map(place) };
-            // A run that is known to begin farther in front stays so.
+            // Never shorten a run that is known to start earlier.
             let start = joined.map_or(0, |known| self.split.runs[known].start);
             if start < run.start {
                 self.split.keep(run, joined);
@@ -150,7 +151,7 @@ impl ReadRuns for Backwards<'_> {
             {
                 read = KnownWhite {
                     start: read.start.max(known.start),
-                    // Those in front of what was asked for do not count.
+                    // Only if they lie in the part that was asked for.
                     newline: known.newline.filter(|&newline| newline < place(end)).or(read.newline),
                     line_feed: known.line_feed.filter(|&start| start <= place(end)).or(read.line_feed),
                     ..known
@@ -186,9 +187,9 @@ impl ReadRuns for Backwards<'_> {
 }
 
 impl Splitter {
-    /// The first pretoken of a text, UTF-8 that is not empty. `behind` is that of the text behind its first character, if
-    /// there is such a text. `split` must be new, or what was read of a text that ends as this one does, as far as
-    /// it was not [truncated](BackwardSplit::truncate) since.
+    /// The first pretoken of a nonempty UTF-8 text. `behind` is the first pretoken of the text without its first
+    /// character, if that is not empty. `split` must be new, or come from calls for suffixes of this text; after
+    /// removing text from the front, [truncate](BackwardSplit::truncate) it.
     ///
     /// Only for a split that [grows](Self::grows).
     pub fn first_pretoken(
@@ -218,7 +219,7 @@ fn first_pretoken<A: Atoms>(
     if let Some(end) = scanner.match_at(text, 0, atom, width, &mut runs) {
         return FirstPretoken { end, is_match: true };
     }
-    // Gaps that follow one another are one pretoken.
+    // Adjacent gaps are one pretoken.
     let gap = behind.filter(|behind| !behind.is_match).map_or(0, |behind| behind.end);
     FirstPretoken { end: width + gap, is_match: false }
 }
