@@ -254,33 +254,33 @@ class Prepender:
 class IntervalCounter:
     """Counts the ids of any range of a text; made by `Tokenizer.interval_counter`.
 
-    A count is what `count` gives for the range by itself: `text[start:stop]`. It takes constant time, but for ranges
-    within a long pretoken, and where docs/budgets.md says so. Places are characters, or with `unit="bytes"` bytes of
-    UTF-8. Safe to share between threads.
+    A count is what `Tokenizer.count` gives for `text[start:stop]`. It takes constant time, except for ranges inside a
+    long pretoken and for the tokenizers listed in docs/budgets.md. Positions are in characters, or with `unit="bytes"`
+    in bytes of UTF-8. Safe to share between threads.
     """
     def count(self, start: int, stop: int, unit: _Unit = "characters") -> int:
         """The number of ids of the range from `start` to `stop`.
 
-        Raises `BudgetError` for a range that the text does not have, and what `encode` raises for a range that begins
-        or ends inside a character.
+        Raises `BudgetError` for a range outside the text, and what `encode` raises for bytes inside a character.
         """
     def count_many(
         self, ranges: _Ranges, unit: _Unit = "characters", *, num_threads: int = 1
     ) -> npt.NDArray[np.int64]:
-        """The numbers of ids of many ranges, an int64 array. `ranges` are pairs of places, or an array of shape `(n, 2)`.
+        """The numbers of ids of many ranges, as an int64 array of shape `(n,)`. `ranges` is a sequence of `(start, stop)`
+        pairs, or an integer array of shape `(n, 2)`.
 
-        Raises what `count` raises, with the number of the range.
+        Raises what `count` raises; the error names the index of the range.
         """
     def fits(self, start: int, n: int, unit: _Unit = "characters") -> int:
-        """The farthest place so that the range from `start` to it has at most `n` ids.
+        """The largest stop for which the range from `start` has at most `n` ids.
 
-        Raises `BudgetError` for a `start` that is not in the text or inside a character, and if the special tokens
-        alone are more than `n`.
+        Raises `BudgetError` if `start` is outside the text or inside a character, or if the special tokens alone are more
+        than `n`.
         """
     def __len__(self) -> int: ...
     @property
     def memory(self) -> int:
-        """The bytes that it holds."""
+        """The memory it uses, in bytes."""
 
 @final
 class Snapshot:

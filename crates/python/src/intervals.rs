@@ -13,9 +13,9 @@ use crate::watch::run;
 
 /// Counts the ids of any range of a text; made by `Tokenizer.interval_counter`.
 ///
-/// A count is what `count` gives for the range by itself: `text[start:stop]`. It takes constant time, but for ranges
-/// within a long pretoken, and where docs/budgets.md says so. Places are characters, or with `unit="bytes"` bytes of
-/// UTF-8. Safe to share between threads.
+/// A count is what `Tokenizer.count` gives for `text[start:stop]`. It takes constant time, except for ranges inside a
+/// long pretoken and for the tokenizers listed in docs/budgets.md. Positions are in characters, or with `unit="bytes"`
+/// in bytes of UTF-8. Safe to share between threads.
 #[pyclass(module = "tokenmill", frozen)]
 pub(crate) struct IntervalCounter(pub(crate) budget::IntervalCounter);
 
@@ -39,8 +39,7 @@ fn place(value: &Bound<'_, PyAny>, name: &str) -> PyResult<usize> {
 impl IntervalCounter {
     /// The number of ids of the range from `start` to `stop`.
     ///
-    /// Raises `BudgetError` for a range that the text does not have, and what `encode` raises for a range that begins
-    /// or ends inside a character.
+    /// Raises `BudgetError` for a range outside the text, and what `encode` raises for bytes inside a character.
     #[pyo3(signature = (start, stop, unit = "characters"))]
     fn count(&self, start: &Bound<'_, PyAny>, stop: &Bound<'_, PyAny>, unit: &str) -> PyResult<usize> {
         let py = start.py();
@@ -48,9 +47,10 @@ impl IntervalCounter {
         run(py, stop.saturating_sub(start), |watch| self.0.count(start, stop, unit, watch))
     }
 
-    /// The numbers of ids of many ranges, an int64 array. `ranges` are pairs of places, or an array of shape `(n, 2)`.
+    /// The numbers of ids of many ranges, as an int64 array of shape `(n,)`. `ranges` is a sequence of `(start, stop)`
+    /// pairs, or an integer array of shape `(n, 2)`.
     ///
-    /// Raises what `count` raises, with the number of the range.
+    /// Raises what `count` raises; the error names the index of the range.
     #[pyo3(signature = (ranges, unit = "characters", *, num_threads = convert::NOT_GIVEN), text_signature = "($self, ranges, unit='characters', *, num_threads=1)")]
     fn count_many<'py>(
         &self,
@@ -80,10 +80,10 @@ impl IntervalCounter {
         output::int64_array(py, counts)
     }
 
-    /// The farthest place so that the range from `start` to it has at most `n` ids.
+    /// The largest stop for which the range from `start` has at most `n` ids.
     ///
-    /// Raises `BudgetError` for a `start` that is not in the text or inside a character, and if the special tokens
-    /// alone are more than `n`.
+    /// Raises `BudgetError` if `start` is outside the text or inside a character, or if the special tokens alone are more
+    /// than `n`.
     #[pyo3(signature = (start, n, unit = "characters"))]
     fn fits(&self, start: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>, unit: &str) -> PyResult<usize> {
         let py = start.py();
@@ -98,7 +98,7 @@ impl IntervalCounter {
         self.0.characters()
     }
 
-    /// The bytes that it holds.
+    /// The memory it uses, in bytes.
     #[getter]
     fn memory(&self) -> usize {
         self.0.memory()
