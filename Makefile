@@ -63,7 +63,7 @@ dist ?= dist
 interpreters ?= $(BIN)/python
 
 wheel: $(MADE)  ## an sdist, and from it a wheel: interpreters="python3.10 python3.13" for several
-	$(MATURIN) build --profile $(profile) --locked --sdist --out $(dist) --interpreter $(interpreters)
+	$(MATURIN) build --profile $(profile) --locked --compression-level 9 --sdist --out $(dist) --interpreter $(interpreters)
 
 # For all targets together.
 minutes ?= 15
@@ -85,7 +85,7 @@ clean:  ## remove what was made
 
 $(MADE):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
+	$(BIN)/python -m pip install --quiet "maturin>=1.16,<2"
 	touch $@
 
 $(BUILT): $(MADE) $(SOURCES)
