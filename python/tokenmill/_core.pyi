@@ -1107,6 +1107,7 @@ class Tokenizer:
         add_special_tokens: bool = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
     ) -> Chunks:
         """A text in chunks of at most `n` ids each: `Chunks`.
 
@@ -1116,7 +1117,8 @@ class Tokenizer:
         borders is cut at finer ones (`oversize="split"`: line, sentence, word, grapheme, character), is a
         `BudgetError` (`"error"`), or a chunk of its own (`"keep"`).
 
-        With `add_special_tokens` the tokens around each chunk count. Raises what `encode` raises, and `BudgetError`
+        With `add_special_tokens` the tokens around each chunk count. Threads encode what is in front of a chunk, where
+        ids stand for bytes of the text (byte-level BPE without a normalizer); the chunks are the same. Raises what `encode` raises, and `BudgetError`
         for an `overlap` that is not less than `n`, and for a character of more than `n` ids.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
@@ -1157,12 +1159,13 @@ class Tokenizer:
         add_special_tokens: bool = False,
         special: _Special = "text",
         block_size: int = 1048576,
+        num_threads: int | None = 1,
     ) -> Iterator[Chunk]:
         """The text of a file in chunks, as `chunk` has them: an iterator of `Chunk`, in the order of the text.
 
         The file is UTF-8, of any size: it is read in parts of `block_size` bytes, and what is kept of it is the part
         between two borders, and a chunk. `start` and `end` of a chunk count from the beginning of the file. A byte
-        order mark is a character of the text.
+        order mark is a character of the text. Threads work as in `chunk`, on each part.
 
         Raises what `chunk` raises, when it comes to the place; `OSError` for what cannot be read, and `ValueError`
         for what is not UTF-8.

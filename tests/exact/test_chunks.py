@@ -153,7 +153,7 @@ def test_calls(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(text.encode())
     for size in (1, 7, 100, 1 << 20):
-        streamed = list(tok.chunk_file(path, 33, at="sentence", overlap=5, block_size=size))
+        streamed = list(tok.chunk_file(path, 33, at="sentence", overlap=5, block_size=size, num_threads=2))
         assert streamed == list(chunks)
     path.write_bytes(text.encode() + b"\xff")
     with pytest.raises(ValueError, match=f"byte {len(text.encode())}"):
@@ -252,6 +252,37 @@ def test_long_texts_without_a_cut(data: Path) -> None:
                 assert chunk.ids == tok.encode(chunk.text)
                 longer = range(chunk.end + 1, min(len(text), chunk.end + 300) + 1)
                 assert all(tok.count(text[chunk.start : end]) > 50 for end in longer), (name, text[:4], chunk)
+
+
+def test_threads_change_no_chunk(data: Path, corpus: Callable[[str], str], tmp_path: Path) -> None:
+    """A text of several blocks of each thread, with runs without cuts."""
+    for vocabulary in ("cl100k_base", "o200k_base", "gpt2", "t5-small", "bert-base-uncased"):
+        tok = tokenmill.load(data / "vocab" / vocabulary)
+        pieces = [
+            corpus(name)[: 200_000 + 7 * number] for number, name in enumerate(("english", "cjk", "code"))
+        ]
+        text = ("é" * 1_000).join(pieces * 2) + " " * 5_000 + "x"
+        path = tmp_path / "text.txt"
+        path.write_bytes(text.encode())
+        for at, overlap in (("character", 0), ("line", 0), ("word", 20)):
+            one = tok.chunk(text, 200, at=at, overlap=overlap)
+            assert one == tok.chunk(text, 200, at=at, overlap=overlap, num_threads=3), (vocabulary, at)
+            step = max(1, len(one) // 60)
+            assert all(chunk.ids == tok.encode(chunk.text) for chunk in list(one)[::step])
+        assert list(tok.chunk_file(path, 200, num_threads=2)) == list(tok.chunk(text, 200, num_threads=None))
+
+
+def test_a_byte_without_a_token_is_named_where_it_is_reached() -> None:
+    """A character that is too long comes first, also where the text is encoded ahead."""
+    tok: Any = tokenmill.Tokenizer.from_tokens(
+        [bytes([value]) for value in range(256) if value != 7], split="gpt2"
+    )
+    text = "a few words " * 20
+    for threads in (1, 2):
+        with pytest.raises(BudgetError, match="character 240"):
+            tok.chunk(text + "漢 and" + text * 40_000 + "\x07", 2, num_threads=threads)
+        with pytest.raises(tokenmill.errors.UnknownTokenError, match=r"U\+0007"):
+            tok.chunk(text + "\x07", 2, num_threads=threads)
 
 
 def test_two_documents_do_not_depend_on_threads(data: Path, corpus: Callable[[str], str]) -> None:

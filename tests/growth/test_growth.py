@@ -89,6 +89,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "one letter": lambda size: "a" * size,
     "spaces": lambda size: " " * size,
     "random letters": letters,
+    "random letters and words": lambda size: letters(size - size // 5) + " some words" * (size // 55),
 }
 
 

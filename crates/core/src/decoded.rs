@@ -92,6 +92,15 @@ impl DecodedTokens {
         Some(&self.arena[start..end])
     }
 
+    /// The number of bytes of an id; 0 if it does not exist.
+    #[inline]
+    pub(crate) fn length(&self, id: TokenId) -> usize {
+        match self.shapes.get(id as usize) {
+            Some(shape) if self.sparse.is_none() && shape & LONG != LONG => usize::from(shape & LONG),
+            _ => self.get(id).map_or(0, <[u8]>::len),
+        }
+    }
+
     /// The slot of an id; `None` if it does not exist.
     #[inline]
     fn slot(&self, id: TokenId) -> Option<usize> {

@@ -2,15 +2,17 @@
 //!
 //! For each text: ns per byte for encoding it at once, for appending and prepending it character by character with its
 //! count after each, for appending it at once, and for the pass of an interval counter; ns for a range of 1 to 10,000
-//! characters (log-uniform), for one that is encoded, and for how far a range of 500 ids reaches. Counts are compared
-//! first. Then the tokens that end at a place and how many of them are tried, for a text without a split; with `pairs=`
+//! characters (log-uniform), for one that is encoded, and for how far a range of 500 ids reaches; chunks of 512 ids on
+//! one thread and on two. Counts are compared first. Then the tokens that end at a place and how many of them are tried, for a text without a split; with `pairs=`
 //! how many of so many random pairs of tokens may stand side by side.
 #![allow(clippy::cast_precision_loss, clippy::cast_sign_loss, clippy::default_trait_access)]
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokenmill_core::budget::{Appender, GrowingText, IntervalCounter, Prepender, Unit};
+use tokenmill_core::budget::{
+    Appender, Border, ChunkOptions, GrowingText, IntervalCounter, Oversize, Prepender, Unit,
+};
 use tokenmill_core::engine::{Engine, Special, Text};
 use tokenmill_core::pattern::known::split_from;
 use tokenmill_core::watch::{Ticker, Unwatched};
@@ -53,6 +55,7 @@ fn main() -> Result<(), Failure> {
         println!("{}", Path::new(name).file_name().unwrap_or_default().to_string_lossy());
         growing(&engine, &text[..end])?;
         ranges(&engine, &text[..end])?;
+        chunks(&engine, &text[..end])?;
         tokens_at_places(&engine, &text.as_bytes()[..end])?;
     }
     if pairs > 0 {
@@ -143,6 +146,26 @@ fn ranges(engine: &Arc<Engine>, text: &str) -> Result<(), Failure> {
     println!("  a range                 {:8.0} ns", per(many, COUNT));
     println!("  a range that is encoded {:8.0} ns", per(encoded, few));
     println!("  how far 500 ids reach   {:8.0} ns", per(fits, few));
+    Ok(())
+}
+
+fn chunks(engine: &Arc<Engine>, text: &str) -> Result<(), Failure> {
+    let mut ids = Vec::new();
+    let (at_once, _) = best(5, || {
+        ids.clear();
+        engine.encode(Text::Str(text), &Special::Text, 1, &Unwatched, &mut ids)?;
+        Ok(ids.len())
+    })?;
+    for (border, name) in Border::ALL {
+        let options =
+            ChunkOptions { limit: 512, overlap: 0, border, oversize: Oversize::Split, adds_special: false };
+        for threads in [1, 2] {
+            let (time, _) = best(3, || {
+                Ok(engine.chunk(text, &options, &Special::Text, threads, &Unwatched)?.spans.len())
+            })?;
+            println!("  chunks at a {name:<9} {threads}   {:8.2} x encode", time / at_once);
+        }
+    }
     Ok(())
 }
 

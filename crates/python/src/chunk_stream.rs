@@ -55,9 +55,9 @@ impl ChunkStream {
         py: Python<'_>,
         engine: &Arc<Engine>,
         options: ChunkOptions,
-        special: Special,
+        (special, threads): (Special, usize),
     ) -> PyResult<Self> {
-        let stream = budget::ChunkStream::new(Arc::clone(engine), options, special);
+        let stream = budget::ChunkStream::new(Arc::clone(engine), options, special, threads);
         stream.map(Self).map_err(|error| raise(py, error))
     }
 }

@@ -62,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ids", action="store_true", help="the ids of each chunk, too (with --json or --out)"
     )
+    parser.add_argument(
+        "--num-threads", type=whole_number(1), metavar="N", help="threads (default: every core)"
+    )
     add_special(parser)
     add_output(parser, json="one JSON object a line, for programs")
     add_tokenizer(parser)
@@ -89,6 +92,7 @@ def _chunks(
         "oversize": args.oversize,
         "add_special_tokens": args.add_special_tokens,
         "special": args.special,
+        "num_threads": args.num_threads,
     }
     for name in names:
         if name == STDIN:

@@ -100,7 +100,8 @@ impl Tokenizer {
     /// borders is cut at finer ones (`oversize="split"`: line, sentence, word, grapheme, character), is a
     /// `BudgetError` (`"error"`), or a chunk of its own (`"keep"`).
     ///
-    /// With `add_special_tokens` the tokens around each chunk count. Raises what `encode` raises, and `BudgetError`
+    /// With `add_special_tokens` the tokens around each chunk count. Threads encode what is in front of a chunk, where
+    /// ids stand for bytes of the text (byte-level BPE without a normalizer); the chunks are the same. Raises what `encode` raises, and `BudgetError`
     /// for an `overlap` that is not less than `n`, and for a character of more than `n` ids.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
@@ -108,7 +109,7 @@ impl Tokenizer {
     /// ['low lower', ' lowest']
     /// >>> tok.chunk("low lower lowest", 4).counts
     /// array([4, 4])
-    #[pyo3(signature = (text, n, *, overlap = None, at = "character", oversize = "split", add_special_tokens = false, special = None, surrogates = "replace"), text_signature = "($self, text, n, *, overlap=0, at='character', oversize='split', add_special_tokens=False, special='text', surrogates='replace')")]
+    #[pyo3(signature = (text, n, *, overlap = None, at = "character", oversize = "split", add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, n, *, overlap=0, at='character', oversize='split', add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn chunk<'py>(
         &self,
@@ -120,9 +121,10 @@ impl Tokenizer {
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
+        num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
-        let options = Options::new(special, surrogates, &NOT_GIVEN)?;
+        let options = Options::new(special, surrogates, &num_threads)?;
         let chunk_options = chunk_options((n, overlap), at, oversize, add_special_tokens)?;
         if text.cast::<PyString>().is_err() {
             return Err(wrong_type("text", "str", text));
@@ -130,7 +132,8 @@ impl Tokenizer {
         let read = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
         let source = text_of(&read)?;
         let (chunks, characters) = run(py, source.len(), |watch| {
-            let chunks = self.engine.chunk(source, &chunk_options, &options.special, watch);
+            let Options { special, threads, .. } = &options;
+            let chunks = self.engine.chunk(source, &chunk_options, special, *threads, watch);
             let chunks = chunks.map_err(|error| read.locate(error))?;
             let characters = read.offsets(&chunks.spans, watch)?;
             Ok((chunks, characters))
@@ -198,11 +201,11 @@ impl Tokenizer {
     ///
     /// The file is UTF-8, of any size: it is read in parts of `block_size` bytes, and what is kept of it is the part
     /// between two borders, and a chunk. `start` and `end` of a chunk count from the beginning of the file. A byte
-    /// order mark is a character of the text.
+    /// order mark is a character of the text. Threads work as in `chunk`, on each part.
     ///
     /// Raises what `chunk` raises, when it comes to the place; `OSError` for what cannot be read, and `ValueError`
     /// for what is not UTF-8.
-    #[pyo3(signature = (path, n, *, overlap = None, at = "character", oversize = "split", add_special_tokens = false, special = None, block_size = 1 << 20), text_signature = "($self, path, n, *, overlap=0, at='character', oversize='split', add_special_tokens=False, special='text', block_size=1048576)")]
+    #[pyo3(signature = (path, n, *, overlap = None, at = "character", oversize = "split", add_special_tokens = false, special = None, block_size = 1 << 20, num_threads = NOT_GIVEN), text_signature = "($self, path, n, *, overlap=0, at='character', oversize='split', add_special_tokens=False, special='text', block_size=1048576, num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn chunk_file<'py>(
         &self,
@@ -214,11 +217,13 @@ impl Tokenizer {
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
         block_size: usize,
+        num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = path.py();
         let special = convert::special(special)?;
         let options = chunk_options((n, overlap), at, oversize, add_special_tokens)?;
-        let stream = ChunkStream::new(py, &self.engine, options, special)?;
+        let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+        let stream = ChunkStream::new(py, &self.engine, options, (special, threads))?;
         let kwargs = PyDict::new(py);
         kwargs.set_item("ready_ids", &self.ready_ids)?;
         kwargs.set_item("block_size", block_size)?;

@@ -100,7 +100,8 @@ impl Engine {
         Ok(Chunk { span, ids })
     }
 
-    /// Cuts a text into chunks.
+    /// Cuts a text into chunks. Up to `threads` threads encode what is in front of the chunk that is looked for, where
+    /// ids are the bytes of the text.
     ///
     /// # Errors
     /// As [`Engine::encode`]; a budget error for an overlap that is not less than the limit, and for what does not
@@ -110,13 +111,14 @@ impl Engine {
         text: &str,
         options: &ChunkOptions,
         special: &Special,
+        threads: usize,
         watch: &dyn Watch,
     ) -> Result<Chunks> {
         let recognizer = self.recognizer(special)?;
         recognizer.check(text.as_bytes(), watch)?;
         let mut chunks = Chunks::default();
         let most = self.most_of_chunk(options)?;
-        let search = Search::new(self, &recognizer, (text, special), watch);
+        let search = Search::new(self, &recognizer, (text, special), watch).through_all(threads);
         Chunker {
             engine: self,
             text,
@@ -148,7 +150,7 @@ impl Engine {
         threads::run(texts.len(), threads::threads_for(bytes, threads), watch, |row, watch| {
             let Some(text) = texts[row] else { return Ok(Chunks::default()) };
             watch.poll()?;
-            self.chunk(text, options, special, watch).map_err(|error| error.at_index(row).at("texts"))
+            self.chunk(text, options, special, 1, watch).map_err(|error| error.at_index(row).at("texts"))
         })
     }
 

@@ -3,18 +3,17 @@ use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
 
-use crate::engine::{Cut, Cuts, Engine, Recognizer, Special, Text};
+use crate::engine::{Cut, Engine, Recognizer, Special, Text};
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::watch::Watch;
 
+use super::ahead::Ahead;
 use super::borders::Borders;
+use super::found_cuts::{FAR, FoundCuts};
 use super::long::{LONG, LongPrefixes, suffix_counts};
 use crate::budget::parts::PartEncoder;
 use crate::budget::pretoken_model::PairMemo;
-
-/// A search for a cut that reads more bytes than this remembers that there is none.
-const FAR: usize = 1 << 8;
 
 /// A place is looked for by halves until it is as near as this.
 const NEAR: usize = 8;
@@ -31,12 +30,10 @@ pub(super) struct Prefix {
 pub(super) struct Search<'a> {
     text: &'a str,
     encoder: PartEncoder<'a>,
-    cuts: Cuts<'a>,
+    cuts: FoundCuts<'a>,
     /// How many bytes 256 ids took in the last part that was found: says where to look first.
     rate: usize,
     memo: PairMemo,
-    /// A range of the text in which there are no cuts, so that it is not searched again.
-    without_cuts: Range<usize>,
     /// The ids of the last part that was found.
     pub(super) ids: Vec<TokenId>,
     /// The ids from the start of the part up to the last cut before which there are not too many.
@@ -48,6 +45,8 @@ pub(super) struct Search<'a> {
     passed: Vec<(Cut, usize)>,
     /// Is each id the bytes of its token in the text, so that the length of a token says where it begins?
     are_bytes: bool,
+    /// What encodes the text in front of the search; `None` if only as much is encoded as a part needs.
+    ahead: Option<Ahead>,
 }
 
 impl<'a> Search<'a> {
@@ -61,16 +60,22 @@ impl<'a> Search<'a> {
         Self {
             text,
             encoder: PartEncoder { engine, recognizer, watch },
-            cuts,
+            cuts: FoundCuts::new(text, cuts),
             are_bytes: cuts.parts_are_texts() && engine.has_byte_tokens(),
             rate: 4 << 8,
             memo: PairMemo::default(),
-            without_cuts: 0..0,
             ids: Vec::new(),
             read: Vec::new(),
             last: None,
             passed: Vec::new(),
+            ahead: None,
         }
+    }
+
+    /// A search that comes through all of the text from left to right. Up to `threads` threads encode it.
+    pub(super) fn through_all(mut self, threads: usize) -> Self {
+        self.ahead = self.are_bytes.then(|| Ahead::new(threads));
+        self
     }
 
     /// The longest part from `start` on that ends at a border behind `behind` and has at most `limit` ids; these are
@@ -168,21 +173,16 @@ impl<'a> Search<'a> {
     /// Removes ids, which end at `at` and are bytes, from behind the last cut that is not behind a place. Gives where
     /// they end then.
     fn back_to(&mut self, place: usize, start: usize, at: usize, ids: &mut Vec<TokenId>) -> usize {
-        let cut = self.last_cut(start + 1..place + 1).map_or(start, |cut| cut.at);
+        let cut = self.cuts.last(start + 1..place + 1).map_or(start, |cut| cut.at);
         let mut at = at;
         while at > cut
             && let Some(id) = ids.pop()
         {
-            at = at.saturating_sub(self.length_of(id));
+            at = at.saturating_sub(self.encoder.length_of(id));
         }
         // Each cut is where a token ends.
         debug_assert_eq!(at, cut);
         cut
-    }
-
-    /// The bytes of a token.
-    fn length_of(&self, id: TokenId) -> usize {
-        self.encoder.engine.vocabulary().decoded(id).map_or(0, <[u8]>::len)
     }
 
     /// A place behind which no part ends that has at most `limit` ids, where many bytes follow the last cut. `last`
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
         if let Some(end) = self.end_of_run(limit, last)? {
             return Ok(end);
         }
-        let most = self.cuts.most_bytes(limit - self.ids.len());
+        let most = self.cuts.rules.most_bytes(limit - self.ids.len());
         Ok(most.map_or(last, |most| last.min(from.saturating_add(most))))
     }
 
@@ -216,7 +216,8 @@ impl<'a> Search<'a> {
             if looked < place {
                 // Some more than is needed now.
                 let mut ahead = [ceil(place + LONG), place].into_iter();
-                let Some(found) = ahead.find_map(|to| Some((to, self.cuts.run_length(&text[from.at..to])?)))
+                let Some(found) =
+                    ahead.find_map(|to| Some((to, self.cuts.rules.run_length(&text[from.at..to])?)))
                 else {
                     break None;
                 };
@@ -247,18 +248,71 @@ impl<'a> Search<'a> {
 
     /// Reads from `start` on up to the last cut before which there are at most `limit` ids.
     pub(super) fn read_from(&mut self, start: usize, limit: usize) -> Result<()> {
-        let mut ids = std::mem::take(&mut self.read);
-        ids.clear();
-        self.last = self.pass_cuts(start, limit, &mut ids)?;
-        self.read = ids;
+        let (mut ids, mut ahead) = (std::mem::take(&mut self.read), self.ahead.take());
+        let is_read = match &mut ahead {
+            Some(ahead) => self.read_ahead(ahead, (start, limit), &mut ids)?,
+            None => false,
+        };
+        if !is_read {
+            self.last = self.pass_cuts(start, limit, &mut ids)?;
+        }
+        (self.read, self.ahead) = (ids, ahead);
         Ok(())
+    }
+
+    /// As [`Self::pass_cuts`], with ids that are known from a cut near `start` on. `false` if they are not.
+    fn read_ahead(
+        &mut self,
+        ahead: &mut Ahead,
+        (start, limit): (usize, usize),
+        ids: &mut Vec<TokenId>,
+    ) -> Result<bool> {
+        let (text, length) = (self.text, self.text.len());
+        self.pass_start(start, ids);
+        let mut from = start;
+        if start > 0 && self.cuts.rules.at(text, start).is_none() {
+            let Some(cut) = self.cuts.next(start + 1..length.min(start + FAR)) else { return Ok(false) };
+            self.encoder.append(Text::Str(text), self.passed[0].0, cut.at, ids)?;
+            from = cut.at;
+        }
+        let Some(left) = limit.checked_sub(ids.len()) else { return Ok(false) };
+        let Some((known, ends)) = ahead.ids(from, left, (text, &self.cuts.rules), &self.encoder)? else {
+            return Ok(false);
+        };
+        let to = ends.last().copied().unwrap_or(from);
+        let mut cut = to;
+        if from < to && to < length {
+            cut = self.cuts.last(from + 1..to + 1).map_or(from, |cut| cut.at);
+        }
+        // Each cut is where a token ends.
+        let number = ends.iter().rposition(|&end| end <= cut).map_or(0, |last| last + 1);
+        try_alloc::extend(ids, &known[..number])?;
+        if cut > start {
+            self.passed.push((Cut { at: cut, before: cut, seen: cut }, ids.len()));
+        }
+        self.last = if cut == length {
+            None
+        } else if ids.len() == limit {
+            Some(cut)
+        } else {
+            // No more fits than up to before the next cut.
+            let next = self.cuts.next(to + 1..length);
+            Some(next.map_or(length, |next| next.seen - 1))
+        };
+        Ok(true)
+    }
+
+    /// Begins a part without ids.
+    fn pass_start(&mut self, start: usize, ids: &mut Vec<TokenId>) {
+        ids.clear();
+        self.passed.clear();
+        self.passed.push((Cut { at: start, before: start, seen: start }, 0));
     }
 
     /// The ids up to the last cut that fits. `None` if all of the text fits; else the last place where a part may end
     /// that has no more than `limit` ids.
     fn pass_cuts(&mut self, start: usize, limit: usize, ids: &mut Vec<TokenId>) -> Result<Option<usize>> {
-        self.passed.clear();
-        self.passed.push((Cut { at: start, before: start, seen: start }, 0));
+        self.pass_start(start, ids);
         let text = Text::Str(self.text);
         let length = self.text.len();
         // Cuts are looked for before `end`, and `last` is the last place that is possible.
@@ -267,7 +321,7 @@ impl<'a> Search<'a> {
         loop {
             let (from, known) = self.passed.last().copied().unwrap_or_default();
             let left = limit - known;
-            if left == 0 && self.cuts.parts_are_texts() {
+            if left == 0 && self.cuts.rules.parts_are_texts() {
                 // What follows has at least one id.
                 return Ok(if from.at == length { None } else { Some(from.at) });
             }
@@ -280,7 +334,7 @@ impl<'a> Search<'a> {
             }
             let target = target.max(from.at + 1);
             let cut = if target < end {
-                self.last_cut(from.at + 1..target + 1).or_else(|| self.next_cut(target + 1..end))
+                self.cuts.last(from.at + 1..target + 1).or_else(|| self.cuts.next(target + 1..end))
             } else {
                 None
             };
@@ -288,21 +342,29 @@ impl<'a> Search<'a> {
             if cut.is_none() && (is_over || target < end) {
                 return Ok(Some(last));
             }
+            if let Some(cut) = cut.filter(|cut| cut.at.saturating_sub(target) > FAR.max(target - from.at))
+                && self.is_over_before(cut.at, from.at, left)?
+            {
+                return Ok(Some(last.min(cut.seen - 1)));
+            }
             self.encoder.append(text, from, to, ids)?;
             if ids.len() <= limit {
                 let Some(cut) = cut else { return Ok(None) };
-                let cut = if self.cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
+                let cut = if self.cuts.rules.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
                 self.passed.push((cut, ids.len()));
                 continue;
             }
             if self.are_bytes {
-                let more: usize = ids.drain(limit..).map(|id| self.length_of(id)).sum();
+                let more: usize = ids.drain(limit..).map(|id| self.encoder.length_of(id)).sum();
                 let to = self.back_to(to.saturating_sub(more), from.at, to.saturating_sub(more), ids);
-                // No more fits than up to before the next cut.
-                let next = self.next_cut(to + 1..length);
                 if to > from.at {
                     self.passed.push((Cut { at: to, before: to, seen: to }, ids.len()));
                 }
+                if ids.len() == limit {
+                    return Ok(Some(to));
+                }
+                // No more fits than up to before the next cut.
+                let next = self.cuts.next(to + 1..length);
                 return Ok(Some(next.map_or(length, |next| next.seen - 1)));
             }
             if let Some(cut) = cut {
@@ -311,6 +373,13 @@ impl<'a> Search<'a> {
             is_over = true;
             ids.truncate(known);
         }
+    }
+
+    /// Does a part without cuts have more than `limit` ids, and is that known before all of it is read?
+    fn is_over_before(&mut self, end: usize, from: usize, limit: usize) -> Result<bool> {
+        let prefixes = LongPrefixes::new(&self.encoder, &self.text[from..end], &mut self.memo)?;
+        let Some(mut prefixes) = prefixes else { return Ok(false) };
+        Ok(prefixes.longest(limit, |_| end - from, 0)?.0.is_none())
     }
 
     /// The first border, not before `lowest`, from which on the text up to `end` has at most `limit` ids. There is
@@ -374,10 +443,10 @@ impl<'a> Search<'a> {
                 target = target.max(to - (to - start) / 2);
             }
             let target = target.clamp(start + 1, to);
-            let cut = self.next_cut(target..to).or_else(|| self.last_cut(start + 1..target));
+            let cut = self.cuts.next(target..to).or_else(|| self.cuts.last(start + 1..target));
             let Some(cut) = cut.filter(|cut| cut.seen <= end) else { break };
             ids.clear();
-            let from = if self.cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
+            let from = if self.cuts.rules.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
             self.encoder.append(Text::Str(self.text), from, to, &mut ids)?;
             if known + ids.len() <= limit {
                 (to, known) = (cut.at, known + ids.len());
@@ -410,34 +479,5 @@ impl<'a> Search<'a> {
     /// About how many bytes a number of ids has.
     fn bytes_of(&self, ids: usize) -> usize {
         ids.saturating_mul(self.rate) / 256
-    }
-
-    /// The first cut in a range.
-    fn next_cut(&mut self, mut range: Range<usize>) -> Option<Cut> {
-        if self.without_cuts.contains(&range.start) {
-            range.start = self.without_cuts.end;
-        }
-        let cut = self.cuts.next(self.text, range.clone());
-        self.note_gap(range.start..cut.map_or(range.end, |cut| cut.at));
-        cut
-    }
-
-    /// The last cut in a range.
-    fn last_cut(&mut self, mut range: Range<usize>) -> Option<Cut> {
-        if self.without_cuts.start < range.end && range.end <= self.without_cuts.end {
-            range.end = self.without_cuts.start;
-        }
-        let cut = self.cuts.last(self.text, range.clone());
-        self.note_gap(cut.map_or(range.start, |cut| cut.at + 1)..range.end);
-        cut
-    }
-
-    fn note_gap(&mut self, gap: Range<usize>) {
-        let known = &self.without_cuts;
-        if gap.len() > FAR {
-            let joins = gap.start <= known.end && known.start <= gap.end;
-            let (start, end) = (gap.start.min(known.start), gap.end.max(known.end));
-            self.without_cuts = if joins { start..end } else { gap };
-        }
     }
 }

@@ -23,6 +23,7 @@ pub struct ChunkStream {
     special: Special,
     /// The most ids of a chunk without special tokens.
     most: usize,
+    threads: usize,
     /// The text that is kept.
     text: String,
     /// Bytes behind it that begin a character.
@@ -47,15 +48,26 @@ pub struct StreamedChunks {
 }
 
 impl ChunkStream {
-    /// An empty text.
+    /// An empty text. Threads are used as by [`Engine::chunk`].
     ///
     /// # Errors
     /// As [`Engine::chunk`], for the options.
-    pub fn new(engine: Arc<Engine>, options: ChunkOptions, special: Special) -> Result<Self> {
+    pub fn new(engine: Arc<Engine>, options: ChunkOptions, special: Special, threads: usize) -> Result<Self> {
         let most = engine.most_of_chunk(&options)?;
         engine.recognizer(&special)?;
         let (text, rest) = (String::new(), Vec::new());
-        Ok(Self { engine, options, special, most, text, rest, before: (0, 0), last: None, wanted: 0 })
+        Ok(Self {
+            engine,
+            options,
+            special,
+            most,
+            threads,
+            text,
+            rest,
+            before: (0, 0),
+            last: None,
+            wanted: 0,
+        })
     }
 
     /// Reads the next part. `is_last` says that nothing follows.
@@ -90,7 +102,7 @@ impl ChunkStream {
         let Self { engine, options, special, text, .. } = self;
         let recognizer = engine.recognizer(special)?;
         recognizer.check(text.as_bytes(), watch).map_err(|error| self.moved(error))?;
-        let search = Search::new(engine, &recognizer, (text, special), watch);
+        let search = Search::new(engine, &recognizer, (text, special), watch).through_all(self.threads);
         let mut chunker = Chunker {
             engine,
             text,

@@ -2,11 +2,16 @@
 //!
 //! In: a text and a position. Out: an earlier position such that searching from there finds the borders of the whole
 //! text. The rules of UAX 29 look back only a few characters, so the state between two plain characters is known.
+use memchr::memrchr2;
+
 use super::border::Border;
 
 /// The last such position in `from..=at`, and whether it is itself a border.
 pub(super) fn place_before(border: Border, text: &str, from: usize, at: usize) -> Option<(usize, bool)> {
     let from = from.max(1);
+    if border == Border::Line {
+        return Some((line_before(text.as_bytes(), from, at)?, true));
+    }
     let end = (from..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at))?;
     let mut right = text[end..].chars().next()?;
     let mut place = end;
@@ -20,6 +25,18 @@ pub(super) fn place_before(border: Border, text: &str, from: usize, at: usize) -
         (place, right) = (place - left.len_utf8(), left);
     }
     None
+}
+
+/// The last place in `from..=at` where a line begins.
+fn line_before(text: &[u8], from: usize, at: usize) -> Option<usize> {
+    let mut end = at.min(text.len());
+    loop {
+        let place = from + memrchr2(b'\n', b'\r', text.get(from - 1..end)?)?;
+        if text[place - 1] != b'\r' || text.get(place) != Some(&b'\n') {
+            return Some(place);
+        }
+        end = place - 1;
+    }
 }
 
 fn is_place(border: Border, left: char, right: char) -> bool {

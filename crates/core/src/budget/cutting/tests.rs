@@ -64,7 +64,7 @@ fn chunks(engine: &Engine, text: &str, options: &ChunkOptions) -> Option<Vec<(us
 }
 
 fn check(engine: &Engine, text: &str, options: &ChunkOptions) -> Result<(), TestCaseError> {
-    let found = engine.chunk(text, options, &Special::Text, &Unwatched);
+    let found = engine.chunk(text, options, &Special::Text, 1, &Unwatched);
     let want = chunks(engine, text, options);
     match (found, want) {
         (Ok(found), Some(want)) => {
@@ -92,8 +92,8 @@ fn check_stream(
     options: &ChunkOptions,
     size: usize,
 ) -> Result<(), TestCaseError> {
-    let want = engine.chunk(text, options, &Special::Text, &Unwatched);
-    let mut stream = ChunkStream::new(engine.clone(), *options, Special::Text).unwrap();
+    let want = engine.chunk(text, options, &Special::Text, 1, &Unwatched);
+    let mut stream = ChunkStream::new(engine.clone(), *options, Special::Text, 2).unwrap();
     let (mut spans, mut all) = (Vec::new(), Vec::new());
     let mut push = |part: &[u8], is_last| {
         stream.push(part, is_last, &Unwatched).map(|found| {
