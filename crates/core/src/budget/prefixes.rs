@@ -69,6 +69,7 @@ impl Prefixes {
         let from = self.start + self.last.len();
         let Some(bytes) = text.get(from..end).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
         try_alloc::reserve(&mut self.last, bytes.len())?;
+        let pretoken = &text[self.start..end];
         let Self { state, last, .. } = self;
         for part in bytes.chunks(BLOCK) {
             ticker.spend(4 * part.len())?;
@@ -81,7 +82,10 @@ impl Prefixes {
                         return Some((token, 1));
                     };
                     let (token_before, count) = last[before];
-                    memo.stays_apart(matcher, token_before, token).then_some((token, count + 1))
+                    let border = &pretoken[before..before + 2];
+                    let is_apart = matcher.bytes_stay_apart(border[0], border[1])
+                        || memo.stays_apart(matcher, token_before, token);
+                    is_apart.then_some((token, count + 1))
                 };
                 let Some(found) = matcher.endings(*state).find_map(following) else {
                     return Err(Error::internal("no token ends a prefix of a pretoken"));

@@ -63,7 +63,10 @@ impl Suffixes {
                     break (candidate, 1);
                 };
                 let (next, count) = self.first[behind];
-                if memo.stays_apart(matcher, candidate, next) {
+                let border = matcher.length(candidate);
+                if matcher.bytes_stay_apart(suffix[border - 1], suffix[border])
+                    || memo.stays_apart(matcher, candidate, next)
+                {
                     break (candidate, count + 1);
                 }
                 token = matcher.shorter_at_start(candidate);

@@ -18,6 +18,7 @@ use tokenmill_kernels::try_alloc;
 
 use crate::engine::{Engine, Recognizer, Special, Text};
 use crate::error::{Error, Result};
+use crate::model::bpe::Matcher;
 use crate::pattern::Plan;
 use crate::threads;
 use crate::watch::{Ticker, Watch};
@@ -30,6 +31,9 @@ use tree::{PrefixTree, TreeScratch};
 
 /// Ranges per unit of work of a thread.
 const RANGES: usize = 1 << 12;
+
+/// What is known of the ends of a range is prefetched so many ranges before.
+const AHEAD: usize = 6;
 
 /// The unit of the positions of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +117,16 @@ impl IntervalCounter {
     pub fn count(&self, start: usize, stop: usize, unit: Unit, watch: &dyn Watch) -> Result<usize> {
         self.check((start, stop), unit)?;
         let recognizer = self.engine.recognizer(&self.special)?;
-        self.count_range((start, stop), unit, &recognizer, &mut TreeScratch::default(), watch)
+        let matcher = self.matcher(watch)?;
+        self.count_range((start, stop), unit, (&recognizer, matcher), &mut TreeScratch::default(), watch)
+    }
+
+    /// What tells tokens apart, where ranges are counted by a tree.
+    fn matcher(&self, watch: &dyn Watch) -> Result<Option<Matcher<'_>>> {
+        match (&self.known, PretokenModel::of(&self.engine, &mut Ticker::new(watch))?) {
+            (Known::Tree(_), PretokenModel::Tokens(matcher)) => Ok(Some(matcher)),
+            _ => Ok(None),
+        }
     }
 
     /// The numbers of ids of ranges.
@@ -128,19 +141,25 @@ impl IntervalCounter {
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
         let recognizer = &self.engine.recognizer(&self.special)?;
-        let threads = threads::threads_for(ranges.len().saturating_mul(64), threads);
+        let matcher = self.matcher(watch)?;
         let units = ranges.len().div_ceil(RANGES);
-        let parts = threads::run(units, threads, watch, |number, watch| {
-            let mut scratch = TreeScratch::default();
-            scratch.memo.reserve()?;
+        let threads = threads::threads_for(ranges.len().saturating_mul(64), threads).min(units.max(1));
+        let mut scratches = try_alloc::filled(TreeScratch::default(), threads)?;
+        let parts = threads::run_with(units, &mut scratches, watch, |number, scratch, watch| {
             let first = number * RANGES;
             let part = &ranges[first..ranges.len().min(first + RANGES)];
             try_alloc::collect::<i64, Error>(part.iter().enumerate().map(|(i, &[start, stop])| {
                 let index = |place: i64| usize::try_from(place).unwrap_or(usize::MAX);
+                if let Some(&range) = part.get(i + 2 * AHEAD) {
+                    self.prefetch_places(range, unit);
+                }
+                if let Some(&range) = part.get(i + AHEAD) {
+                    self.prefetch(range, unit);
+                }
                 let range = (index(start), index(stop));
                 let count = self
                     .check(range, unit)
-                    .and_then(|()| self.count_range(range, unit, recognizer, &mut scratch, watch));
+                    .and_then(|()| self.count_range(range, unit, (recognizer, matcher), scratch, watch));
                 Ok(count.map_err(|error| error.at_index(first + i).at("ranges"))? as i64)
             }))
         })?;
@@ -149,6 +168,28 @@ impl IntervalCounter {
             counts.extend_from_slice(part);
         }
         Ok(counts)
+    }
+
+    /// Prefetches what is known of both ends of a range of these units.
+    fn prefetch(&self, [start, stop]: [i64; 2], unit: Unit) {
+        let place = |place: i64| usize::try_from(place).unwrap_or(usize::MAX);
+        match (&self.known, unit) {
+            (Known::Sums(sums), Unit::Characters) => sums.prefetch(place(start), place(stop)),
+            (Known::Tree(tree), Unit::Bytes) => tree.prefetch(place(start), place(stop)),
+            (Known::Tree(tree), Unit::Characters) => {
+                tree.prefetch(self.places.byte(place(start)), self.places.byte(place(stop)));
+            }
+            _ => {}
+        }
+    }
+
+    /// As [`Self::prefetch`], for what tells the bytes of characters.
+    fn prefetch_places(&self, [start, stop]: [i64; 2], unit: Unit) {
+        if unit == Unit::Characters {
+            for place in [start, stop] {
+                self.places.prefetch(usize::try_from(place).unwrap_or(usize::MAX));
+            }
+        }
     }
 
     /// The largest stop for which the range from `start` has at most `limit` ids.
@@ -212,9 +253,7 @@ impl IntervalCounter {
         watch: &dyn Watch,
     ) -> Result<usize> {
         let ticker = &mut Ticker::new(watch);
-        let PretokenModel::Tokens(matcher) = PretokenModel::of(&self.engine, ticker)? else {
-            return Err(Error::internal("a tree of tokens without them"));
-        };
+        let matcher = self.matcher(watch)?.ok_or_else(|| Error::internal("a tree of tokens without them"))?;
         let (text, longest) = (&*self.text, matcher.longest_length());
         let mut stop = match tree.farthest(start, most, longest) {
             Some(stop) => stop,
@@ -275,16 +314,14 @@ impl IntervalCounter {
         &self,
         (start, stop): (usize, usize),
         unit: Unit,
-        recognizer: &Recognizer<'_>,
+        (recognizer, matcher): (&Recognizer<'_>, Option<Matcher<'_>>),
         scratch: &mut TreeScratch,
         watch: &dyn Watch,
     ) -> Result<usize> {
         let count = if let Known::Tree(tree) = &self.known {
             let byte = |place: usize| if unit == Unit::Bytes { place } else { self.places.byte(place) };
+            let matcher = matcher.ok_or_else(|| Error::internal("a tree of tokens without them"))?;
             let ticker = &mut Ticker::new(watch);
-            let PretokenModel::Tokens(matcher) = PretokenModel::of(&self.engine, ticker)? else {
-                return Err(Error::internal("a tree of tokens without them"));
-            };
             let (text, range) = (self.text.as_bytes(), byte(start)..byte(stop));
             if self.is_taken_whole(range.clone()) {
                 1

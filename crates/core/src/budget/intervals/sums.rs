@@ -6,7 +6,7 @@
 //! `count(i, j) = count(suffix from i) + count(prefix up to j) - count(whole text)`.
 use std::ops::Range;
 
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{prefetch, try_alloc};
 
 use crate::engine::{Cut, Cuts, Engine, Special, Text};
 use crate::error::{Error, Kind, Result};
@@ -231,6 +231,15 @@ impl Sums {
             bits = self.cuts[word];
         }
         Some(64 * word + 63 - bits.leading_zeros() as usize)
+    }
+
+    /// Prefetches what is known at both ends of a range.
+    pub(super) fn prefetch(&self, start: usize, end: usize) {
+        prefetch(&self.behind, start);
+        prefetch(&self.before, end);
+        // At the first cut.
+        prefetch(&self.before, start.saturating_add(4));
+        prefetch(&self.cuts, start / 64);
     }
 
     /// The number of ids of a nonempty range; `None` if it contains no cut.

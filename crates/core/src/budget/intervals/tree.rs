@@ -9,7 +9,7 @@
 //! prefix after it. Ranges without a shared token, mostly short ones, are encoded.
 use std::ops::Range;
 
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{prefetch, try_alloc};
 
 use crate::budget::prefixes::Prefixes;
 use crate::budget::pretoken_model::PairMemo;
@@ -51,7 +51,7 @@ struct Suffix {
 }
 
 /// Scratch for ranges that are encoded.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct TreeScratch {
     pub(super) memo: PairMemo,
     prefixes: Prefixes,
@@ -93,6 +93,14 @@ impl PrefixTree {
         Ok(Self { prefixes, suffixes })
     }
 
+    /// Prefetches what is known at both ends of a range.
+    pub(super) fn prefetch(&self, start: usize, end: usize) {
+        prefetch(&self.suffixes, start);
+        prefetch(&self.prefixes, end);
+        // Where the first token of the suffix ends.
+        prefetch(&self.prefixes, start.saturating_add(4));
+    }
+
     /// The number of tokens of a range.
     pub(super) fn count(
         &self,
@@ -120,7 +128,8 @@ impl PrefixTree {
         Ok(prefixes.last().last().map_or(0, |&(_, count)| count as usize))
     }
 
-    /// The end of the first token that the encodings of the suffix from `start` and of the prefix up to `end` share.
+    /// The end of the first token that the encodings of the suffix from `start` and of the prefix up to `end` share, or
+    /// `end` if a token of the suffix ends there.
     fn shared(&self, start: usize, end: usize) -> Option<usize> {
         let number = self.prefixes[end].first;
         let mut at = start;
@@ -128,6 +137,10 @@ impl PrefixTree {
             let next = self.suffixes.get(at)?.next as usize;
             if next > end || next <= at {
                 return None;
+            }
+            // The tokens of a suffix up to a place are the encoding of what is before it.
+            if next == end {
+                return Some(next);
             }
             let prefix = self.prefixes[next];
             if (prefix.first..prefix.end).contains(&number) && prefix.parent as usize == at {

@@ -141,6 +141,12 @@ impl CanonicalCuts {
         count
     }
 
+    /// Is a place between two bytes a cut? `false` also where more has to be looked at.
+    #[inline]
+    pub(super) fn between_ascii(&self, before: u8, after: u8) -> bool {
+        (before | after).is_ascii() && !self.bytes.contains(before, after)
+    }
+
     #[inline]
     fn may_cut(&self, left: CharBytes, right: CharBytes, before: u8, after: u8) -> bool {
         if self.bytes.contains(before, after) {

@@ -8,6 +8,7 @@
 //! can be told by pairs of tokens alone (`crate::budget`).
 use tokenmill_kernels::{Automaton, MergeTable, NO_KEY, NO_MERGE, State};
 
+use super::cuts::CanonicalCuts;
 use super::table::{BYTES, NOT_BUILT, SymbolTable};
 use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
@@ -69,6 +70,7 @@ fn symbol_of(automaton: &Automaton, table: &SymbolTable, state: State, depth: us
 #[derive(Debug, Clone, Copy)]
 pub struct Matcher<'a> {
     pub(super) table: &'a SymbolTable,
+    pub(super) cuts: &'a CanonicalCuts,
     pub(super) tables: &'a MatcherTables,
 }
 
@@ -128,6 +130,13 @@ impl Matcher<'_> {
         std::iter::successors(known(automaton.longest(state)), move |&symbol| {
             known(automaton.shorter(symbol))
         })
+    }
+
+    /// Do any two symbols stay apart of which one ends with a byte and the other begins with one? `false` also where only
+    /// the symbols tell.
+    #[inline]
+    pub fn bytes_stay_apart(&self, before: u8, after: u8) -> bool {
+        self.cuts.between_ascii(before, after)
     }
 
     /// Do two symbols stay apart, so that the one may follow the other in what merging leaves?

@@ -158,7 +158,7 @@ impl CanonicalMerges {
     pub fn matcher(&self, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Matcher<'_>> {
         ticker.spend(1)?;
         let tables = self.matcher.get_or_make(|| MatcherTables::new(&self.table, vocabulary));
-        Ok(Matcher { table: &self.table, tables })
+        Ok(Matcher { table: &self.table, cuts: &self.cuts, tables })
     }
 
     /// Heap bytes held.

@@ -56,6 +56,9 @@ proptest! {
             for &(right, right_id) in &all {
                 let want = compiled.is_valid(&[left_id, right_id]);
                 prop_assert_eq!(matcher.stays_apart(left, right), want, "{} {}", left_id, right_id);
+                let (before, after) = (compiled.bytes(&[left_id]), compiled.bytes(&[right_id]));
+                let by_bytes = matcher.bytes_stay_apart(before[before.len() - 1], after[0]);
+                prop_assert!(!by_bytes || want, "{} {}", left_id, right_id);
             }
         }
     }
