@@ -1,12 +1,15 @@
-"""Training time against the BpeTrainer of tokenizers: the merges are compared first, one by one.
+"""Training time against the trainers of tokenizers: the merges are compared first, one by one.
 
     python bench/train.py                  10 MB of English, 32,000 tokens, GPT-2 split, one thread
     python bench/train.py --size 40 --threads 2
     python bench/train.py --whole          the text as a single string
+    python bench/train.py --model wordpiece --vocab-size 16000
+    python bench/train.py --model likelihood --vocab-size 16000
 
 Each run has a process of its own; imports and reading the text are outside the clock. Both learn from the
 same documents in memory, 64 kB of whole lines each: tokenizers works on several at once, but on a single
-string with one thread and, for its size, slower. Exit code 1 if the merges differ.
+string with one thread and, for its size, slower. Exit code 1 if the merges differ. The tokens of its
+WordPieceTrainer depend on chance, so there it is said how many differ.
 """
 
 from __future__ import annotations
@@ -46,8 +49,9 @@ def main() -> int:
                     return 2
                 samples.append({"round": number, "trainer": name, **found})
             if number == 0:
-                verdict = _compare(*(merges[name].read_text().splitlines() for name in TRAINERS))
-                print(f"merges: {verdict}", flush=True)
+                compare = _compare if args.model == "bpe" else _count_differences
+                verdict = compare(*(merges[name].read_text().splitlines() for name in TRAINERS))
+                print(f"{'merges' if args.model == 'bpe' else 'tokens'}: {verdict}", flush=True)
     _print(samples)
     if args.json:
         record = {
@@ -58,13 +62,14 @@ def main() -> int:
                 "vocab_size": args.vocab_size,
                 "threads": args.threads,
                 "rounds": args.rounds,
-                "split": "gpt2",
+                "model": args.model,
+                "split": "gpt2" if args.model == "bpe" else "BertPreTokenizer",
             },
             "merges": verdict,
             "samples": samples,
         }
         Path(args.json).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    return 0 if verdict.startswith("identical") else 1
+    return 0 if args.model != "bpe" or verdict.startswith("identical") else 1
 
 
 def _arguments() -> argparse.Namespace:
@@ -72,6 +77,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("--size", type=int, default=10, metavar="MB", help="of the text (default: 10)")
+    parser.add_argument("--model", choices=("bpe", "wordpiece", "likelihood"), default="bpe")
     parser.add_argument("--whole", action="store_true", help="one string instead of documents of 64 kB")
     parser.add_argument("--corpus", choices=data.corpora(), default=data.corpora()[0])
     parser.add_argument("--vocab-size", type=int, default=32_000)
@@ -92,6 +98,7 @@ def _train(args: argparse.Namespace, trainer: str, merges: Path) -> dict[str, An
         vocab_size=args.vocab_size,
         threads=args.threads,
         merges=str(merges),
+        model=args.model,
     )
 
 
@@ -102,6 +109,10 @@ def _compare(ours: list[str], theirs: list[str]) -> str:
     if len(ours) != len(theirs):
         return f"DIFFER in number: tokenmill {len(ours):,}, tokenizers {len(theirs):,}"
     return f"identical, {len(ours):,} of {len(theirs):,}"
+
+
+def _count_differences(ours: list[str], theirs: list[str]) -> str:
+    return f"{len(set(ours) & set(theirs)):,} of {len(ours):,} and {len(theirs):,} are the same"
 
 
 def _shown(merge: str) -> str:

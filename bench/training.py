@@ -15,11 +15,20 @@ DOCUMENT = 65_536
 
 
 def learn(
-    trainer: str, corpus: str, size: int, whole: bool, vocab_size: int, threads: int, merges: str
+    trainer: str,
+    corpus: str,
+    size: int,
+    whole: bool,
+    vocab_size: int,
+    threads: int,
+    merges: str,
+    model: str = "bpe",
 ) -> dict[str, Any]:
-    """Learn a byte-level vocabulary with the GPT-2 split; write its merges to a file.
+    """Learn a byte-level vocabulary with the GPT-2 split, or a WordPiece vocabulary as BERT has it.
 
-    Both read the same strings from memory, and settle ties by the smaller pair of ids as tokenizers has them.
+    Both read the same strings from memory, and settle ties by the smaller pair of ids as tokenizers has
+    them. The merges are written to a file; of WordPiece the tokens, sorted: ``wordpiece`` goes by
+    frequency, ``likelihood`` by the other score, which only we have.
     """
     content = data.text(corpus, size)
     texts = [content.decode()] if whole else _documents(content)
@@ -31,14 +40,18 @@ def learn(
     gc.collect()
     gc.disable()
     start = time.perf_counter()
-    result = (
-        _tokenmill(texts, vocab_size, threads) if trainer == "tokenmill" else _tokenizers(texts, vocab_size)
-    )
+    if trainer == "tokenmill":
+        result = _tokenmill(texts, vocab_size, threads, model)
+    else:
+        result = _tokenizers(texts, vocab_size, model)
     seconds = time.perf_counter() - start
     gc.enable()
     after = resource.getrusage(resource.RUSAGE_SELF)
-    learned = _merges(trainer, result)
-    lines = [f"{left.hex()} {right.hex()}\n" for left, right in learned]
+    if model == "bpe":
+        learned = _merges(trainer, result)
+        lines = [f"{left.hex()} {right.hex()}\n" for left, right in learned]
+    else:
+        lines = sorted(f"{token.encode().hex()}\n" for token in _tokens(trainer, result))
     Path(merges).write_text("".join(lines), encoding="ascii")
     return {
         "bytes": len(content),
@@ -46,7 +59,7 @@ def learn(
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "peak_mb": after.ru_maxrss / 1024,
         "text_mb": before.ru_maxrss / 1024,
-        "merges": len(learned),
+        "merges": len(lines),
     }
 
 
@@ -61,17 +74,36 @@ def _documents(content: bytes) -> list[str]:
     return documents
 
 
-def _tokenmill(texts: list[str], vocab_size: int, threads: int) -> Any:
+def _tokenmill(texts: list[str], vocab_size: int, threads: int, model: str) -> Any:
     import tokenmill
 
+    if model != "bpe":
+        return tokenmill.train(
+            texts=texts,
+            model="wordpiece",
+            score="likelihood" if model == "likelihood" else "frequency",
+            vocab_size=vocab_size,
+            unk_token="[UNK]",
+            min_frequency=1,
+            num_threads=threads,
+        )
     return tokenmill.train(
         texts=texts, vocab_size=vocab_size, split="gpt2", tie_break="huggingface", num_threads=threads
     )
 
 
-def _tokenizers(texts: list[str], vocab_size: int) -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+def _tokenizers(texts: list[str], vocab_size: int, model: str) -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
+    if model != "bpe":
+        words = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        words.normalizer = normalizers.BertNormalizer()
+        words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        pieces = trainers.WordPieceTrainer(
+            vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False
+        )
+        words.train_from_iterator(texts, pieces)
+        return words
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -96,3 +128,9 @@ def _merges(trainer: str, result: Any) -> list[tuple[bytes, bytes]]:
 
     merges = json.loads(result.to_str())["model"]["merges"]
     return [(spelled(left), spelled(right)) for left, right in merges]
+
+
+def _tokens(trainer: str, result: Any) -> list[str]:
+    if trainer == "tokenmill":
+        return [result.id_to_token(number) for number in range(result.vocab_size)]
+    return list(result.get_vocab())

@@ -381,7 +381,7 @@ class TrainingReport:
         """Distinct pretokens."""
     @property
     def merges(self) -> list[tuple[_Bytes, _Bytes, int]]:
-        """Each merge as (left, right, count when it was chosen), in order."""
+        """Each merge as (left, right, count when it was chosen), in order; of WordPiece as the parts are written."""
     @property
     def stopped_early(self) -> str | None:
         """Why there are fewer merges than requested (`"no-pair-left"`, `"min-frequency"`,
@@ -1811,7 +1811,8 @@ class Tokenizer:
         self,
         path: str | os.PathLike[str],
         *,
-        format: Literal["tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece"] | None = None,
+        format: Literal["tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece", "vocab.txt"]
+        | None = None,
         lossy: bool = False,
     ) -> None:
         """Saves the tokenizer atomically, with the same bytes every time.

@@ -25,8 +25,13 @@ def train(
     texts: Iterable[str] | Mapping[str, int] | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
-    normalizer: Literal["NFC", "NFD", "NFKC", "NFKD"] | None = None,
-    split: str = "cl100k",
+    model: Literal["bpe", "wordpiece"] = "bpe",
+    normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"] | None = None,
+    lowercase: bool | None = None,
+    strip_accents: bool | None = None,
+    clean_text: bool | None = None,
+    handle_chinese_chars: bool | None = None,
+    split: str | None = None,
     special_tokens: Sequence[str] = (),
     special_ids: Literal["first", "last"] = "first",
     bos_token: str | None = None,
@@ -38,20 +43,25 @@ def train(
     mask_token: str | None = None,
     add_bos_token: bool | None = None,
     add_eos_token: bool | None = None,
-    tie_break: Literal[
-        "lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"
-    ] = "lexicographic",
+    post_processor: Literal["BertProcessing"] | None = None,
+    score: Literal["frequency", "likelihood"] | None = None,
+    continuing_subword_prefix: str | None = None,
+    max_input_chars_per_word: int | None = None,
+    tie_break: Literal["lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"]
+    | None = None,
     min_frequency: int = 2,
     max_token_length: int | None = None,
     documents: Literal["file", "lines"] = "file",
-    alphabet: Literal["bytes", "chars"] = "bytes",
+    alphabet: Literal["bytes", "chars"] | None = None,
     end_of_word: str | None = None,
     end_of_word_form: Literal["separate", "suffix"] = "separate",
     errors: Literal["strict", "replace", "skip"] = "strict",
     num_threads: int | None = None,
     progress: bool | Callable[[str, int, int], object] | None = None,
 ) -> Tokenizer:
-    """Learn a byte-pair encoding from text; ``tok.training_report`` says what was read and learned.
+    """Learn a byte-pair encoding, or a WordPiece vocabulary, from text.
+
+    ``tok.training_report`` says what was read and learned.
 
     What is read, exactly one of:
 
@@ -67,11 +77,15 @@ def train(
 
     How:
 
+    - ``model``: ``"bpe"`` or ``"wordpiece"``.
     - ``normalizer``: a normal form of Unicode (the tables of today's version) that text is brought into
-      before it is split, here and in ``encode``; what stands between special tokens, each on its own.
+      before it is split, here and in ``encode``; what stands between special tokens, each on its own. Or
+      ``"BertNormalizer"`` (the default of WordPiece) with ``lowercase``, ``strip_accents`` (by default as
+      ``lowercase``), ``clean_text`` and ``handle_chinese_chars`` as in tokenizer.json. ``"none"`` for none.
     - ``split``: what cuts a document into pretokens, which no token crosses: ``"gpt2"``, ``"cl100k"``,
-      ``"o200k"``, ``"llama3"``, ``"qwen2"``, ``"whitespace"``, ``"none"``, or a regular expression (the text
-      between two matches is a pretoken too).
+      ``"o200k"``, ``"llama3"``, ``"qwen2"``, ``"whitespace"``, ``"none"``, ``"BertPreTokenizer"``
+      (white space and punctuation), or a regular expression (the text between two matches is a
+      pretoken too). By default ``"cl100k"``, for WordPiece ``"BertPreTokenizer"``.
     - ``special_tokens``: literals that take ids of their own: 0 and up, or behind all others with
       ``special_ids="last"``. Found in the text, they are cut out: not counted, and not merged across.
     - ``bos_token``, ``eos_token``, ``unk_token``, ``sep_token``, ``pad_token``, ``cls_token``,
@@ -79,17 +93,28 @@ def train(
       where they are not listed there. ``tok.pad_token_id`` and the others have their ids, and a saved
       folder says which they are. With ``add_bos_token=True`` and ``add_eos_token=True``,
       ``encode(text, add_special_tokens=True)`` and ``tok(text)`` put them around each text.
-    - ``tie_break``: which of several pairs with the same count is merged: the smallest pair of byte strings,
-      the largest one, the pair that is seen first in the corpus as it then stands, the smallest pair of ids,
-      or the smallest pair of ids as the library tokenizers gives them.
+    - ``post_processor="BertProcessing"``: ``encode(text, add_special_tokens=True)`` puts ``cls_token`` before
+      a text and ``sep_token`` behind it.
+    - ``tie_break``: which of several pairs with the same count is merged: the smallest pair of byte
+      strings (the default), the largest one, the pair that is seen first in the corpus as it then
+      stands, the smallest pair of ids, or the smallest pair of ids as the library tokenizers gives
+      them.
     - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``).
-    - ``alphabet``: ``"bytes"`` (all 256) or ``"chars"``, the characters that occur. With characters,
-      ``end_of_word`` is a symbol behind each pretoken, on its own or with ``end_of_word_form="suffix"`` glued
-      to the last character, and ``unk_token`` stands for characters that are not in the alphabet (bytes
-      need none).
+    - ``alphabet``: ``"bytes"`` (all 256; the default) or ``"chars"``, the characters that occur. With
+      characters, ``end_of_word`` is a symbol behind each pretoken, on its own or with
+      ``end_of_word_form="suffix"`` glued to the last character, and ``unk_token`` stands for
+      characters that are not in the alphabet (bytes need none).
     - ``errors``: what happens to a document that is not UTF-8: a ``TrainingError`` naming file and byte,
       U+FFFD in place of what is wrong, or the document is left out (``"skip"``; ``"ignore"`` of Python's
       codecs would drop bytes and keep the rest). The report counts both.
+
+    WordPiece: the alphabet is that of characters, once as they begin a word and once, with
+    ``continuing_subword_prefix`` (``"##"``), as they continue it. The best pair is merged until the
+    vocabulary is full; tokens that are written alike are one token. ``score="frequency"`` takes the
+    pair that occurs most often; ``"likelihood"`` the one whose count, divided by the counts of both
+    parts, is highest. Of equal pairs it takes that with the smallest ids. ``unk_token`` is needed: it
+    stands for a word that cannot be spelled, or that has more than ``max_input_chars_per_word`` (100)
+    characters. Merges are not kept: encoding takes the longest token that fits.
 
     ``num_threads=None`` takes every core that this process may use; the result is the same for any number.
     It is the default here, where one call is all the work, and 1 where calls are many.
@@ -103,6 +128,9 @@ def train(
     >>> tok = train(texts=["low lower lowest"] * 2, num_merges=2)
     >>> tok.merges
     [(b'l', b'o'), (b'lo', b'w')]
+    >>> tok = train(texts=["low lower lowest"] * 2, model="wordpiece", unk_token="[UNK]", num_merges=4)
+    >>> tok.decode(tok.encode("lowest low"), skip_special_tokens=False), tok.encode("lowest low")
+    ('lowest low', [19, 15])
     """
     if (files is None) == (texts is None):
         raise _misuse(
@@ -121,10 +149,36 @@ def train(
         )
     if texts is not None and documents == "lines":
         raise _misuse('documents="lines" is for files; each of the texts is a document')
+    bert = {
+        "lowercase": lowercase,
+        "strip_accents": strip_accents,
+        "clean_text": clean_text,
+        "handle_chinese_chars": handle_chinese_chars,
+    }
+    wordpiece = {
+        "score": score,
+        "continuing_subword_prefix": continuing_subword_prefix,
+        "max_input_chars_per_word": max_input_chars_per_word,
+        "post_processor": post_processor,
+    }
+    if model == "wordpiece":
+        normalizer = "BertNormalizer" if normalizer is None else normalizer
+        split = "BertPreTokenizer" if split is None else split
+        wordpiece["score"] = "frequency" if score is None else score
+        if continuing_subword_prefix is None:
+            wordpiece["continuing_subword_prefix"] = "##"
+    else:
+        _refuse(wordpiece, 'model="wordpiece"')
+        split = "cl100k" if split is None else split
+    if normalizer != "BertNormalizer":
+        _refuse(bert, 'normalizer="BertNormalizer"')
     options: dict[str, object] = {
+        "model": model,
+        **bert,
+        **wordpiece,
         "vocab_size": vocab_size,
         "num_merges": num_merges,
-        "normalizer": normalizer,
+        "normalizer": None if normalizer == "none" else normalizer,
         "split": split,
         "special_tokens": special_tokens,
         "special_ids": special_ids,
@@ -154,6 +208,13 @@ def train(
             return _core.train_texts(texts, options, follow)
         assert files is not None
         return _core.train_files(_expand(files), options, follow)
+
+
+def _refuse(options: Mapping[str, object], needed: str) -> None:
+    """Options that mean nothing without another one are mistakes."""
+    for name, value in options.items():
+        if value is not None:
+            raise _misuse(f"{name}={value!r} is for {needed}")
 
 
 def _weights(texts: Mapping[str, int]) -> list[int]:

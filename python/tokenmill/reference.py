@@ -5,7 +5,7 @@ one is right: the tests hold the engine to it, token by token. Each part rests o
 
 1. symbols    a pretoken as a row of bytes or characters
 2. corpus     texts cut into pretokens and counted
-3. training   count the pairs, merge the most frequent, repeat
+3. training   count the pairs, merge the most frequent, repeat; the same for WordPiece
 4. encoding   the same merges on a new text, and the way back
 5. trace      the steps of training on a page
 
@@ -21,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise, repeat
 from typing import Generic, Literal, TypeVar
 
@@ -276,6 +277,66 @@ def train(
 
 
 # ---- 4. encoding ------------------------------------------------------------------------------
+
+
+def train_wordpiece(
+    words: Mapping[str, int],
+    num_merges: int,
+    *,
+    score: Literal["frequency", "likelihood"] = "frequency",
+    prefix: str = "##",
+    min_frequency: int = 2,
+) -> list[str]:
+    """The pieces of a WordPiece vocabulary, by the definition: the alphabet, then what the merges make.
+
+    ``words`` says how often each word occurs. A piece that does not begin a word is written with
+    ``prefix``; pieces that are written alike are one piece. The score of a pair is its count, or its
+    count divided by the counts of both parts. Of equal pairs the one with the smallest numbers is
+    merged.
+
+    >>> train_wordpiece({"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}, 1)[-1]
+    '##ug'
+    >>> train_wordpiece({"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}, 1, score="likelihood")[-1]
+    '##gs'
+    """
+    corpus = {tuple(c if i == 0 else prefix + c for i, c in enumerate(word)): n for word, n in words.items()}
+    begins = sorted({c for word in words for c in word})
+    continues = sorted({prefix + c for word in words for c in word[1:]})
+    pieces = list(dict.fromkeys([*begins, *continues]))
+    for _ in range(num_merges):
+        number = {piece: at for at, piece in enumerate(pieces)}
+        counts: Counter[str] = Counter()
+        for row, n in corpus.items():
+            for piece in row:
+                counts[piece] += n
+        pairs = {pair: n for pair, n in pair_counts(corpus).items() if n >= min_frequency}
+        if not pairs:
+            break
+
+        def worth(
+            pair: Pair[str],
+            pairs: Mapping[Pair[str], int] = pairs,
+            counts: Mapping[str, int] = counts,
+            number: Mapping[str, int] = number,
+        ) -> tuple[Fraction, int, int]:
+            of_parts = counts[pair[0]] * counts[pair[1]] if score == "likelihood" else 1
+            return Fraction(pairs[pair], of_parts), -number[pair[0]], -number[pair[1]]
+
+        left, right = max(pairs, key=worth)
+        joined = left + right.removeprefix(prefix)
+        merged: Counter[Pretoken[str]] = Counter()
+        for row, n in corpus.items():
+            new: list[str] = []
+            rest = list(row)
+            while rest:
+                is_pair = len(rest) > 1 and rest[0] == left and rest[1] == right
+                new.append(joined if is_pair else rest[0])
+                del rest[: 1 + is_pair]
+            merged[tuple(new)] += n
+        corpus = dict(merged)
+        if joined not in number:
+            pieces.append(joined)
+    return pieces
 
 
 def encode(pretoken: Pretoken[S], ranks: Mapping[Pair[S], int]) -> Pretoken[S]:

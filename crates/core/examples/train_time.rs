@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("train_time FILE SPLIT VOCAB_SIZE THREADS [lines] [limit=BYTES] [tie=NAME]".into());
     };
     let mut text = std::fs::read_to_string(file)?;
-    let mut options = TrainOptions::new(Target::VocabSize(size.parse()?), split_from(split));
+    let mut options = TrainOptions::new(Target::VocabSize(size.parse()?), &split_from(split));
     options.num_threads = threads.parse()?;
     for option in rest {
         if let Some(limit) = option.strip_prefix("limit=") {

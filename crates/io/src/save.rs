@@ -10,16 +10,18 @@ use tokenmill_core::watch::Watch;
 use crate::files::{self, FolderWriter, SavedFile, Snapshot, Source, Target};
 use crate::folder::LOSSY;
 use crate::manifest::{self, SETTINGS};
-use crate::{chat_files, folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
+use crate::{chat_files, folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges, vocab_txt};
 
 /// The files that a save may write into a folder, besides the manifest. They are always read together.
-pub(crate) const SAVED: [&str; 6] = [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES];
+pub(crate) const SAVED: [&str; 7] =
+    [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES, VOCAB_TXT];
 
 const TOKENIZER_JSON: &str = "tokenizer.json";
 const TIKTOKEN: &str = "tokenizer.tiktoken";
 const MODEL: &str = "tokenizer.model";
 const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
+const VOCAB_TXT: &str = "vocab.txt";
 
 /// A format to save in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub enum Format {
     VocabMerges,
     /// A SentencePiece model.
     SentencePiece,
+    /// The tokens of WordPiece, one on each line.
+    VocabTxt,
 }
 
 impl Format {
@@ -42,6 +46,7 @@ impl Format {
             "tiktoken" => Some(Self::Tiktoken),
             "vocab+merges" => Some(Self::VocabMerges),
             "sentencepiece" => Some(Self::SentencePiece),
+            "vocab.txt" => Some(Self::VocabTxt),
             _ => None,
         }
     }
@@ -50,6 +55,9 @@ impl Format {
         let name = path.file_name()?;
         if name == VOCAB || name == MERGES {
             return Some(Self::VocabMerges);
+        }
+        if name == VOCAB_TXT {
+            return Some(Self::VocabTxt);
         }
         match path.extension()?.to_str()? {
             "json" => Some(Self::TokenizerJson),
@@ -103,11 +111,11 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
     let is_folder = is_known_folder
         || (by_path.is_none()
             && !is_stream
-            && !matches!(options.format, Some(Format::Tiktoken | Format::SentencePiece))
+            && !matches!(options.format, Some(Format::Tiktoken | Format::SentencePiece | Format::VocabTxt))
             && may_name_folder(path));
     let of_folder = || (is_folder || is_stream).then(|| Format::of_folder(engine));
     let Some(format) = options.format.or(by_path).or_else(of_folder) else {
-        let reason = "no format goes by this name; use a folder (with a slash at its end), a name that ends in .json, .model or .tiktoken, or format=";
+        let reason = "no format goes by this name; use a folder (with a slash at its end), vocab.txt, a name that ends in .json, .model or .tiktoken, or format=";
         return Err(Error::format(Defect::Unknown, reason).in_file(path));
     };
     let files = contents(engine, is_folder, format, options.lossy).map_err(|error| error.in_file(path))?;
@@ -145,6 +153,7 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
         }
         Format::Tiktoken => vec![(TIKTOKEN, tiktoken::write(engine)?)],
         Format::SentencePiece => vec![(MODEL, sentencepiece::write(engine.description())?)],
+        Format::VocabTxt => vec![(VOCAB_TXT, vocab_txt::write(engine.description(), lossy)?)],
         Format::VocabMerges => {
             let (vocab, merges) = vocab_merges::write(engine)?;
             vec![(VOCAB, vocab), (MERGES, merges)]

@@ -14,6 +14,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use crate::contents;
+use crate::folder::LOSSY;
 use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 use crate::report::Report;
 use crate::templates;
@@ -118,6 +119,63 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
         ..Roles::default()
     };
     Ok(around(model, added_tokens, lowercase, None, token("[CLS]"), token("[SEP]"), roles))
+}
+
+/// Writes the tokens, one on each line.
+///
+/// # Errors
+/// A format error that names a token that no line can hold; unless `lossy`, one that names what reading the file again
+/// would not give.
+pub(crate) fn write(description: &Description, lossy: bool) -> Result<Vec<u8>> {
+    let cannot =
+        |field: &str, reason: String| Err(Error::format(Defect::CannotHold, reason).at(field.to_owned()));
+    let ModelDescription::WordPiece(model) = &description.model else {
+        return cannot(
+            "model",
+            "vocab.txt holds a WordPiece vocabulary, and this is another model".to_owned(),
+        );
+    };
+    let added = description.added_tokens.iter().map(|token| (token.id, token.content.as_bytes()));
+    let mut tokens: Vec<(TokenId, &[u8])> = model.tokens.iter().chain(added).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    let mut bytes = Vec::new();
+    for (line, (id, token)) in (0..).zip(tokens) {
+        if id != line {
+            return cannot(
+                "model",
+                format!("in vocab.txt the id is the number of the line, and {line} is no id"),
+            );
+        }
+        let text =
+            std::str::from_utf8(token).ok().filter(|text| !text.contains('\n') && text.trim_end() == *text);
+        let Some(text) = text else {
+            return cannot(
+                "model",
+                format!("no line can hold the token {:?}", String::from_utf8_lossy(token)),
+            );
+        };
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.push(b'\n');
+    }
+    let again = parse(&bytes, &mut Report::default())?;
+    let parts = [
+        ("model", again.model == description.model),
+        ("added_tokens", again.added_tokens == description.added_tokens),
+        ("normalizer", again.normalizer == description.normalizer),
+        ("pre_tokenizer", again.pre_tokenizer == description.pre_tokenizer),
+        ("post_processor", again.post_processor == description.post_processor),
+        ("roles", again.roles == description.roles),
+    ];
+    match parts.into_iter().find(|(_, is_same)| !lossy && !is_same) {
+        Some((field, _)) => cannot(
+            field,
+            format!(
+                "vocab.txt holds tokens alone: what reads it takes the {field} of BERT; save to a folder, or {LOSSY}"
+            ),
+        ),
+        None => Ok(bytes),
+    }
 }
 
 /// The stages of BERT around a model.

@@ -4,12 +4,17 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tokenmill_core::compile::compile_with_additions;
-use tokenmill_core::description::{Additions, EndOfWord, EndOfWordForm, Normalizer, Role, UnicodeTables};
+use tokenmill_core::description::{
+    Additions, EndOfWord, EndOfWordForm, Normalizer, PreTokenizer, Role, UnicodeTables,
+};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::pattern::known::name_given;
-use tokenmill_core::train::{SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer};
+use tokenmill_core::train::{
+    BertTemplate, Score, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions, Trainer,
+    WordPieceOptions,
+};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Documents, Errors, read_files};
@@ -178,21 +183,18 @@ fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult
         "last" => SpecialIds::Last,
         other => return Err(wrong(py, "special_ids", other, "\"first\" or \"last\"")),
     };
-    let tie_break = match text_option(options, "tie_break")?.as_str() {
-        "lexicographic" => TieBreak::Lexicographic,
-        "lexicographic-largest" => TieBreak::LexicographicLargest,
-        "first-seen" => TieBreak::FirstSeen,
-        "token-id" => TieBreak::TokenId,
-        "huggingface" => TieBreak::HuggingFace,
-        other => {
-            let known = "\"lexicographic\", \"lexicographic-largest\", \"first-seen\", \"token-id\" or \"huggingface\"";
-            return Err(wrong(py, "tie_break", other, known));
-        }
+    let model = model_option(options, additions)?;
+    let is_bpe = model == TrainModel::Bpe;
+    let tie_break = match optional(options, "tie_break")?.as_deref() {
+        None if is_bpe => TieBreak::Lexicographic,
+        None => TieBreak::TokenId,
+        Some(name) => tie_break(py, name)?,
     };
-    let alphabet = match text_option(options, "alphabet")?.as_str() {
-        "bytes" => TrainAlphabet::Bytes,
-        "chars" => TrainAlphabet::Chars,
-        other => return Err(wrong(py, "alphabet", other, "\"bytes\" or \"chars\"")),
+    let alphabet = match optional(options, "alphabet")?.as_deref() {
+        None if is_bpe => TrainAlphabet::Bytes,
+        Some("bytes") => TrainAlphabet::Bytes,
+        None | Some("chars") => TrainAlphabet::Chars,
+        Some(other) => return Err(wrong(py, "alphabet", other, "\"bytes\" or \"chars\"")),
     };
     let form = match text_option(options, "end_of_word_form")?.as_str() {
         "separate" => EndOfWordForm::Separate,
@@ -202,13 +204,14 @@ fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult
     let end_of_word = optional(options, "end_of_word")?;
     let special_tokens = additions.all_special_tokens();
     // A byte alphabet spells every text, so the unknown token is only a role there.
-    let unk_token = optional(options, "unk_token")?.filter(|_| alphabet == TrainAlphabet::Chars);
+    let unk_token = optional(options, "unk_token")?.filter(|_| !is_bpe || alphabet == TrainAlphabet::Chars);
     let threads = Given(options.get_item("num_threads")?);
     let min_frequency = number(options, "min_frequency")?.unwrap_or(2) as u64;
     Ok(TrainOptions {
         target,
+        model,
         normalizer: normalizer_option(options)?,
-        split: convert::split(py, &text_option(options, "split")?)?.split,
+        pre_tokenizer: pre_tokenizer_option(options)?,
         special_tokens: special_tokens.into_iter().map(|(content, _)| content).collect(),
         special_ids,
         tie_break,
@@ -219,6 +222,59 @@ fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult
         unk_token,
         num_threads: convert::threads(&threads, Error::training::<String>)?,
     })
+}
+
+fn tie_break(py: Python<'_>, name: &str) -> PyResult<TieBreak> {
+    Ok(match name {
+        "lexicographic" => TieBreak::Lexicographic,
+        "lexicographic-largest" => TieBreak::LexicographicLargest,
+        "first-seen" => TieBreak::FirstSeen,
+        "token-id" => TieBreak::TokenId,
+        "huggingface" => TieBreak::HuggingFace,
+        other => {
+            let known = "\"lexicographic\", \"lexicographic-largest\", \"first-seen\", \"token-id\" or \"huggingface\"";
+            return Err(wrong(py, "tie_break", other, known));
+        }
+    })
+}
+
+fn model_option(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<TrainModel> {
+    let py = options.py();
+    match text_option(options, "model")?.as_str() {
+        "bpe" => return Ok(TrainModel::Bpe),
+        "wordpiece" => {}
+        other => return Err(wrong(py, "model", other, "\"bpe\" or \"wordpiece\"")),
+    }
+    let score = match text_option(options, "score")?.as_str() {
+        "frequency" => Score::Frequency,
+        "likelihood" => Score::Likelihood,
+        other => return Err(wrong(py, "score", other, "\"frequency\" or \"likelihood\"")),
+    };
+    let token =
+        |role: Role| additions.roles.iter().find(|(other, _)| *other == role).map(|(_, token)| token.clone());
+    let template = match (optional(options, "post_processor")?.as_deref(), token(Role::Cls), token(Role::Sep))
+    {
+        (None, ..) => None,
+        (Some("BertProcessing"), Some(cls), Some(sep)) => Some(BertTemplate { cls, sep }),
+        (Some("BertProcessing"), ..) => {
+            let reason = "BertProcessing puts tokens around a text; give cls_token and sep_token too";
+            return Err(raise(py, Error::training(reason).at("post_processor")));
+        }
+        (Some(other), ..) => return Err(wrong(py, "post_processor", other, "\"BertProcessing\"")),
+    };
+    Ok(TrainModel::WordPiece(WordPieceOptions {
+        score,
+        continuing_prefix: text_option(options, "continuing_subword_prefix")?,
+        max_chars: number(options, "max_input_chars_per_word")?.unwrap_or(100),
+        template,
+    }))
+}
+
+fn pre_tokenizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<PreTokenizer>> {
+    match text_option(options, "split")?.as_str() {
+        "BertPreTokenizer" => Ok(vec![PreTokenizer::Bert]),
+        split => Ok(convert::split(options.py(), split)?.split.stages()),
+    }
 }
 
 fn optional(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>> {
@@ -256,12 +312,30 @@ fn normalizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<Normalizer>> {
         Some("NFD") => Normalizer::Nfd,
         Some("NFKC") => Normalizer::Nfkc,
         Some("NFKD") => Normalizer::Nfkd,
+        Some("BertNormalizer") => {
+            return Ok(vec![Normalizer::Bert {
+                clean_text: flag(options, "clean_text")?.unwrap_or(true),
+                handle_chinese_chars: flag(options, "handle_chinese_chars")?.unwrap_or(true),
+                strip_accents: flag(options, "strip_accents")?,
+                lowercase: flag(options, "lowercase")?.unwrap_or(true),
+            }]);
+        }
         Some(other) => {
-            let known = "\"NFC\", \"NFD\", \"NFKC\" or \"NFKD\"";
+            let known = "\"NFC\", \"NFD\", \"NFKC\", \"NFKD\" or \"BertNormalizer\"";
             return Err(wrong(options.py(), "normalizer", other, known));
         }
     };
     Ok(vec![form(UnicodeTables::Current)])
+}
+
+fn flag(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<bool>> {
+    match options.get_item(name)?.filter(|value| !value.is_none()) {
+        None => Ok(None),
+        Some(value) => match value.extract() {
+            Ok(flag) => Ok(Some(flag)),
+            Err(_) => Err(wrong_type(name, "bool or None", &value)),
+        },
+    }
 }
 
 fn documents_option(options: &Bound<'_, PyDict>) -> PyResult<Documents> {

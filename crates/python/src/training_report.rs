@@ -51,7 +51,7 @@ impl TrainingReport {
         self.report.distinct_pretokens
     }
 
-    /// Each merge as (left, right, count when it was chosen), in order.
+    /// Each merge as (left, right, count when it was chosen), in order; of WordPiece as the parts are written.
     #[getter]
     fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let merge = |((left, right), &count): (&(Vec<u8>, Vec<u8>), &u64)| {
@@ -100,7 +100,7 @@ impl TrainingReport {
             Some(Merges::Listed(merges)) => {
                 merges.iter().map(|merge| (bytes(merge.left), bytes(merge.right))).collect()
             }
-            _ => Vec::new(),
+            _ => report.wordpiece_merges.iter().map(|(l, r)| (l.clone().into(), r.clone().into())).collect(),
         };
         Self { report, merges }
     }

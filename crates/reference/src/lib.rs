@@ -5,6 +5,7 @@ mod chars;
 mod encode;
 mod pieces;
 mod train;
+mod train_wordpiece;
 mod unigram;
 mod wordpiece;
 
@@ -12,5 +13,6 @@ pub use chars::Chars;
 pub use encode::{encode, encode_wide};
 pub use pieces::{EncodedPiece, ScoredPiece, ScoredPieceKind, encode_pieces};
 pub use train::{Learned, Tie, Training, pair_counts, train};
+pub use train_wordpiece::{WordPieceScore, train_wordpiece};
 pub use unigram::{Segmentation, best, log_marginal, segmentations};
 pub use wordpiece::wordpiece;

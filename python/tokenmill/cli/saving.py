@@ -14,7 +14,7 @@ from .usage import UsageError
 
 __all__ = ["Form", "check_folder", "check_out", "form_of", "is_replaced", "kept_roles"]
 
-Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt"]
+Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt", "vocab.txt"]
 
 
 def check_out(args: argparse.Namespace) -> None:
@@ -39,6 +39,10 @@ def check_out(args: argparse.Namespace) -> None:
                 hint="--out FOLDER/",
             )
         return
+    if (form == "vocab.txt") != (args.model == "wordpiece"):
+        raise UsageError(f"{form} is not for {args.model}", hint="--out FOLDER/")
+    if form == "vocab.txt":
+        return
     shown = "a .tiktoken file holds" if form == ".tiktoken" else f"{form} hold"
     if args.alphabet == "chars":
         raise UsageError(f"{shown} tokens over bytes, not characters", hint="--out tokenizer.json")
@@ -53,6 +57,9 @@ def kept_roles(form: Form, args: argparse.Namespace) -> list[str]:
     """The roles that this form can hold."""
     if form == "folder":
         return list(ROLES)
+    if form == "vocab.txt":
+        # Told by their names.
+        return [role for role in ROLES if getattr(args, f"{role}_token") == f"[{role.upper()}]"]
     # The model itself says which token stands for unknown characters.
     return ["unk"] if form == "tokenizer.json" and args.alphabet == "chars" else []
 
@@ -104,6 +111,8 @@ def form_of(out: str) -> Form:
         return "tokenizer.json"
     if path.name in ("vocab.json", "merges.txt"):
         return "vocab.json with merges.txt"
+    if path.name == "vocab.txt":
+        return "vocab.txt"
     match path.suffix:
         case "":
             return "folder"

@@ -38,6 +38,13 @@ __all__ = ["add_arguments", "run"]
 
 _FIRST_MERGES = 10
 
+_BERT = {
+    "lowercase": "BertNormalizer: text in lower case (default: yes)",
+    "strip-accents": "BertNormalizer: letters without their accents (default: as --lowercase)",
+    "clean-text": "BertNormalizer: no control characters, all white space a space (default: yes)",
+    "handle-chinese-chars": "BertNormalizer: Chinese characters are words (default: yes)",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``train`` takes."""
@@ -66,16 +73,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     size.add_argument("--num-merges", type=whole_number(0), metavar="N", help="merges alone")
     how = parser.add_argument_group("how")
     how.add_argument(
+        "--model", choices=("bpe", "wordpiece"), default="bpe", help="what is learned (default: bpe)"
+    )
+    how.add_argument(
         "--split",
-        default="cl100k",
         metavar="NAME",
-        help=f"{', '.join(SPLITS)}, or a pattern (default: cl100k)",
+        help=f"{', '.join(SPLITS)}, BertPreTokenizer, or a pattern (default: cl100k; BertPreTokenizer for "
+        "wordpiece)",
     )
     how.add_argument(
         "--normalizer",
-        choices=("NFC", "NFD", "NFKC", "NFKD"),
-        help="a normal form of Unicode that text is brought into first (default: none)",
+        choices=("NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"),
+        help="what text is brought into first (default: none; BertNormalizer for wordpiece)",
     )
+    for name, meaning in _BERT.items():
+        how.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=meaning)
     how.add_argument(
         "--special-token",
         dest="special_tokens",
@@ -99,9 +111,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--add-eos-token", action="store_true", help="the eos token is put after each text where asked for"
     )
     how.add_argument(
+        "--post-processor",
+        choices=("BertProcessing",),
+        help="the cls token before each text and the sep token behind it where asked for; wordpiece only",
+    )
+    how.add_argument(
+        "--score",
+        choices=("frequency", "likelihood"),
+        help="what wordpiece merges next: the pair that occurs most often (default), or that does so for "
+        "the counts of its parts",
+    )
+    how.add_argument(
+        "--continuing-subword-prefix",
+        metavar="PREFIX",
+        help="how wordpiece writes what does not begin a word (default: ##)",
+    )
+    how.add_argument(
+        "--max-input-chars-per-word",
+        type=whole_number(1),
+        metavar="N",
+        help="a longer word is unknown to wordpiece (default: 100)",
+    )
+    how.add_argument(
         "--tie-break",
         choices=("lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"),
-        default="lexicographic",
         metavar="RULE",
         help="which of several pairs with the same count is merged: lexicographic (default), "
         "lexicographic-largest, first-seen, token-id, huggingface",
@@ -122,7 +155,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--alphabet",
         choices=("bytes", "chars"),
-        default="bytes",
         help="what merging starts from: all 256 bytes, or the characters of the text (default: bytes)",
     )
     how.add_argument("--end-of-word", metavar="MARK", help="a symbol behind each word; alphabet chars only")
@@ -152,8 +184,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--out is needed: where the tokenizer goes", hint="--out tokenizer/")
     if args.json and args.trace:
         raise UsageError("--trace is for people and --json for programs: choose one")
+    if args.trace and args.model != "bpe":
+        raise UsageError("--trace shows byte-pair encoding; choose one of it and --model", hint="--model bpe")
     if args.normalizer and args.trace:
         raise UsageError("--trace shows text as it stands, without --normalizer: choose one")
+    is_bpe = args.model == "bpe"
+    args.split = args.split or ("cl100k" if is_bpe else "BertPreTokenizer")
+    args.alphabet = args.alphabet or ("bytes" if is_bpe else "chars")
+    args.tie_break = args.tie_break or ("lexicographic" if is_bpe else "token-id")
     if args.out is not None:
         check_out(args)
     names = expand(args.files)
@@ -164,8 +202,14 @@ def run(args: argparse.Namespace) -> int:
             files,
             vocab_size=args.vocab_size,
             num_merges=args.num_merges,
+            model=args.model,
             normalizer=args.normalizer,
+            **{(option := name.replace("-", "_")): getattr(args, option) for name in _BERT},
             split=args.split,
+            post_processor=args.post_processor,
+            score=args.score,
+            continuing_subword_prefix=args.continuing_subword_prefix,
+            max_input_chars_per_word=args.max_input_chars_per_word,
             special_tokens=args.special_tokens,
             special_ids=args.special_ids,
             tie_break=args.tie_break,

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tokenmill_kernels::try_alloc;
 
+use super::cutter::Cutter;
 use super::table::Table;
 use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::error::Result;
 use crate::normalize::Normalizers;
-use crate::pattern::Splitter;
 use crate::special::{LiteralMatcher, TextPart};
 use crate::threads;
 use crate::watch::{Ticker, Watch};
@@ -24,7 +24,7 @@ const UNIT: usize = threads::BYTES_PER_THREAD;
 #[derive(Debug)]
 pub(super) struct Counter {
     normalizers: Normalizers,
-    splitter: Splitter,
+    cutter: Cutter,
     literals: LiteralMatcher,
     track_first: bool,
     /// One per thread that has ever taken part; at least one.
@@ -50,18 +50,17 @@ impl TextUnit<'_> {
     /// Counts the pretokens of this unit into `table`; returns their number, each as often as the document counts.
     fn count(
         &self,
-        splitter: &Splitter,
+        cutter: &Cutter,
         literals: &LiteralMatcher,
         table: &mut Table,
         ticker: &mut Ticker<'_>,
     ) -> Result<u64> {
         let mut pretokens = 0;
+        let mut buffers = Vec::new();
         let mut ordinary = |text: &str, position: u64, ticker: &mut Ticker<'_>| {
-            let bytes = text.as_bytes();
-            splitter.for_each(text, |span| {
-                ticker.spend(splitter.work(span.len()))?;
+            cutter.for_each(text, &mut buffers, ticker, |pretoken, at| {
                 pretokens += 1;
-                table.add(span.of(bytes), self.weight, position + span.start as u64)
+                table.add(pretoken, self.weight, position + at as u64)
             })
         };
         if self.whole {
@@ -79,12 +78,12 @@ impl TextUnit<'_> {
 impl Counter {
     pub(super) fn new(
         normalizers: Normalizers,
-        splitter: Splitter,
+        cutter: Cutter,
         literals: LiteralMatcher,
         track_first: bool,
     ) -> Self {
         let tables = vec![Table::new(track_first)];
-        Self { normalizers, splitter, literals, track_first, tables, bytes: 0, position: 0, pretokens: 0 }
+        Self { normalizers, cutter, literals, track_first, tables, bytes: 0, position: 0, pretokens: 0 }
     }
 
     /// Bytes counted.
@@ -125,14 +124,14 @@ impl Counter {
         while self.tables.len() < threads {
             self.tables.push(Table::new(self.track_first));
         }
-        let (splitter, literals) = (&self.splitter, &self.literals);
+        let (cutter, literals) = (&self.cutter, &self.literals);
         let (done, all) = (AtomicU64::new(self.bytes), self.bytes + total as u64);
         let tables = &mut self.tables[..threads];
         let counts = threads::run_with(units.len(), tables, watch, |unit, table, watch| {
             let mut ticker = Ticker::new(watch);
             let mut pretokens = 0;
             for piece in &pieces[units[unit].clone()] {
-                pretokens += piece.count(splitter, literals, table, &mut ticker)?;
+                pretokens += piece.count(cutter, literals, table, &mut ticker)?;
                 done.fetch_add(piece.text.len() as u64, Relaxed);
             }
             watch.progress("count", done.load(Relaxed).min(all), 0);
@@ -250,7 +249,7 @@ impl Counter {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         while text.len() >= 2 * UNIT {
-            let Some(at) = self.splitter.safe_cut(text, UNIT).filter(|&at| at > 0 && at < text.len()) else {
+            let Some(at) = self.cutter.safe_cut(text, UNIT).filter(|&at| at > 0 && at < text.len()) else {
                 break;
             };
             ticker.spend(16 + at - UNIT.min(at))?;

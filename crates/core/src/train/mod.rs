@@ -1,4 +1,4 @@
-//! Learning a vocabulary from text: byte-pair encoding.
+//! Learning a vocabulary from text: byte-pair encoding and WordPiece.
 //!
 //! In: documents, in batches. Out: a [`Description`] and a [`TrainingReport`].
 //!
@@ -15,7 +15,7 @@
 //! use tokenmill_core::train::{Target, TrainOptions, Trainer};
 //! use tokenmill_core::watch::Unwatched;
 //!
-//! let mut trainer = Trainer::new(TrainOptions::new(Target::NumMerges(2), Split::Whole))?;
+//! let mut trainer = Trainer::new(TrainOptions::new(Target::NumMerges(2), &Split::Whole))?;
 //! trainer.feed(&["low", "lower"], &Unwatched)?;
 //! let (description, report) = trainer.finish(&Unwatched)?;
 //! assert_eq!(description.model.tokens().bytes(257), b"low");
@@ -24,6 +24,8 @@
 //! ```
 mod alphabet;
 mod count;
+mod cutter;
+mod layout;
 mod learn;
 mod options;
 mod pairs;
@@ -33,21 +35,25 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod types;
+mod wordpiece;
 
-pub use options::{SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions};
+pub use options::{
+    BertTemplate, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions, WordPieceOptions,
+};
 pub use report::{StopReason, TrainingReport};
+pub use wordpiece::Score;
 
 use std::time::{Duration, Instant};
 
-use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merge, Merges, TokenList};
+use crate::description::Description;
 use crate::error::{Error, Result};
 use crate::hooks::Hooks;
-use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::normalize::Normalizers;
-use crate::pattern::Splitter;
 use crate::special::LiteralMatcher;
 use crate::watch::{Ticker, Watch};
 use count::Counter;
+use cutter::Cutter;
+use layout::Layout;
 use learn::{Learned, Learner, Left};
 use types::Types;
 
@@ -72,10 +78,10 @@ impl Trainer {
         options.check()?;
         let normalizers =
             Normalizers::compile(&options.normalizer, &Hooks::default()).map_err(|e| e.at("normalizer"))?;
-        let splitter = Splitter::compile(&options.split)?;
+        let cutter = Cutter::compile(&options.pre_tokenizer)?;
         let literals = LiteralMatcher::new(options.literals())?;
         let track_first = options.tie_break == TieBreak::FirstSeen;
-        let counter = Counter::new(normalizers, splitter, literals, track_first);
+        let counter = Counter::new(normalizers, cutter, literals, track_first);
         Ok(Self { options, counter, documents: 0, counting: Duration::ZERO, broken: false })
     }
 
@@ -157,9 +163,18 @@ impl Trainer {
         report.distinct_pretokens = types.len() as u64;
         report.phases.push(lap("sort"));
 
+        let layout = Layout::new(&options);
+        if let TrainModel::WordPiece(model) = &options.model {
+            let learned = wordpiece::learn(&options, model, &types, &mut ticker)?;
+            report.phases.push(lap("merge"));
+            report.stopped_early = learned.stopped_early;
+            report.merge_counts = learned.merge_counts;
+            report.wordpiece_merges = learned.merges;
+            let model = model.clone();
+            return Ok((layout.describe_wordpiece(options, model, &learned.written)?, report));
+        }
         let alphabet = alphabet::Alphabet::new(&options, &types, &mut ticker)?;
         let target = options.merges_for(alphabet.symbols.len())?;
-        let layout = Layout::new(&options);
         let mut learner = Learner::new(&options, &types, &alphabet, layout.first_id, &mut ticker)?;
         drop(types);
         report.phases.push(lap("pairs"));
@@ -193,61 +208,4 @@ fn learn(learner: &mut Learner, target: usize, ticker: &mut Ticker<'_>) -> Resul
     }
     ticker.watch().progress("merge", merges.len() as u64, target as u64);
     Ok(merges)
-}
-
-/// The order of the ids.
-struct Layout {
-    literals: Vec<String>,
-    /// The id of the first symbol of the alphabet.
-    first_id: TokenId,
-    special: SpecialIds,
-}
-
-impl Layout {
-    fn new(options: &TrainOptions) -> Self {
-        let literals: Vec<String> = options.literals().into_iter().map(str::to_owned).collect();
-        let first_id = match options.special_ids {
-            SpecialIds::First => to_u32(literals.len()),
-            SpecialIds::Last => 0,
-        };
-        Self { literals, first_id, special: options.special_ids }
-    }
-
-    fn describe(
-        self,
-        options: TrainOptions,
-        alphabet: usize,
-        tokens: TokenList,
-        merges: &[Learned],
-    ) -> Result<Description> {
-        if tokens.len() + self.literals.len() > NO_ID as usize {
-            return Err(Error::training("more than 2^32 - 1 tokens"));
-        }
-        let first_special = match self.special {
-            SpecialIds::First => 0,
-            SpecialIds::Last => to_u32(tokens.len()),
-        };
-        let added_tokens: Vec<AddedToken> = (first_special..)
-            .zip(self.literals)
-            .map(|(id, content)| AddedToken::special(id, content))
-            .collect();
-        let unk = options
-            .unk_token
-            .and_then(|unk| added_tokens.iter().find(|token| token.content == unk).map(|token| token.id));
-        let merges = (to_u32(alphabet)..)
-            .zip(merges)
-            .map(|(result, merge)| Merge {
-                left: self.first_id + merge.left,
-                right: self.first_id + merge.right,
-                result: self.first_id + result,
-            })
-            .collect();
-        let alphabet = match options.alphabet {
-            TrainAlphabet::Bytes => Alphabet::Bytes,
-            TrainAlphabet::Chars => Alphabet::Chars { end_of_word: options.end_of_word },
-        };
-        let model = BpeDescription { unk, ..BpeDescription::plain(alphabet, tokens, Merges::Listed(merges)) };
-        let normalizer = options.normalizer;
-        Ok(Description { added_tokens, normalizer, ..Description::of_bpe(&options.split, model) })
-    }
 }

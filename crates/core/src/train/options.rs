@@ -1,5 +1,6 @@
 //! The options of training, and the checks that need no text.
-use crate::description::{EndOfWord, Normalizer, Split};
+use super::wordpiece::Score;
+use crate::description::{EndOfWord, Normalizer, PreTokenizer, Split};
 use crate::error::{Error, Result};
 use crate::ids::NO_ID;
 
@@ -8,11 +9,13 @@ use crate::ids::NO_ID;
 pub struct TrainOptions {
     /// When to stop.
     pub target: Target,
+    /// What is trained.
+    pub model: TrainModel,
     /// The steps that rewrite ordinary text first; each segment between special tokens is rewritten
     /// on its own.
     pub normalizer: Vec<Normalizer>,
-    /// The split of ordinary text into pretokens; merges never cross them.
-    pub split: Split,
+    /// What cuts ordinary text into pretokens; merges never cross them.
+    pub pre_tokenizer: Vec<PreTokenizer>,
     /// Literals with an id of their own, in the order of their ids. Their occurrences are cut out
     /// of the text: neither counted nor merged across.
     pub special_tokens: Vec<String>,
@@ -35,6 +38,37 @@ pub struct TrainOptions {
     /// Threads for counting, at least 1. A thread is started only if each gets 256 kB. The number
     /// never changes the result.
     pub num_threads: usize,
+}
+
+/// The model that is trained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrainModel {
+    /// Byte-pair encoding.
+    Bpe,
+    /// WordPiece. Its alphabet is that of characters.
+    WordPiece(WordPieceOptions),
+}
+
+/// What only WordPiece has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordPieceOptions {
+    /// What makes a pair the next one.
+    pub score: Score,
+    /// What a token is written with that does not begin a pretoken.
+    pub continuing_prefix: String,
+    /// A pretoken with more characters is unknown.
+    pub max_chars: usize,
+    /// The tokens before and after a text, and between two.
+    pub template: Option<BertTemplate>,
+}
+
+/// The special tokens of `[CLS] A [SEP] B [SEP]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BertTemplate {
+    /// The first token.
+    pub cls: String,
+    /// The token behind each text.
+    pub sep: String,
 }
 
 /// When training stops.
@@ -82,11 +116,12 @@ pub enum TrainAlphabet {
 
 impl TrainOptions {
     /// Byte-level training with the lexicographic tie-break, no special tokens and one thread.
-    pub fn new(target: Target, split: Split) -> Self {
+    pub fn new(target: Target, split: &Split) -> Self {
         Self {
             target,
+            model: TrainModel::Bpe,
             normalizer: Vec::new(),
-            split,
+            pre_tokenizer: split.stages(),
             special_tokens: Vec::new(),
             special_ids: SpecialIds::First,
             tie_break: TieBreak::Lexicographic,
@@ -145,10 +180,37 @@ impl TrainOptions {
         if self.num_threads == 0 {
             return Err(Error::training("must be at least 1").at("num_threads"));
         }
-        match self.alphabet {
-            TrainAlphabet::Bytes => self.check_bytes(),
-            TrainAlphabet::Chars => self.check_chars(),
+        match (&self.model, self.alphabet) {
+            (TrainModel::WordPiece(model), _) => self.check_wordpiece(model),
+            (TrainModel::Bpe, TrainAlphabet::Bytes) => self.check_bytes(),
+            (TrainModel::Bpe, TrainAlphabet::Chars) => self.check_chars(),
         }
+    }
+
+    fn check_wordpiece(&self, model: &WordPieceOptions) -> Result<()> {
+        let wrong = |field: &'static str, reason: &str| Err(Error::training(reason).at(field));
+        if self.unk_token.is_none() {
+            return wrong("unk_token", "WordPiece needs an unknown token, such as \"[UNK]\"");
+        }
+        if self.end_of_word.is_some() {
+            return wrong("end_of_word", "WordPiece marks what does not begin a word, not where it ends");
+        }
+        if self.alphabet == TrainAlphabet::Bytes {
+            return wrong("alphabet", "the alphabet of WordPiece is that of characters");
+        }
+        if self.tie_break != TieBreak::TokenId {
+            return wrong("tie_break", "of equal pairs WordPiece merges the one with the smallest ids");
+        }
+        if let Some(BertTemplate { cls, sep }) = &model.template
+            && let Some(missing) =
+                [cls, sep].into_iter().find(|token| !self.literals().contains(&token.as_str()))
+        {
+            return wrong("post_processor", &format!("{missing:?} is not among the special tokens"));
+        }
+        if model.max_chars == 0 {
+            return wrong("max_input_chars_per_word", "must be at least 1");
+        }
+        Ok(())
     }
 
     fn check_literals(&self) -> Result<()> {

@@ -19,6 +19,8 @@ pub struct TrainingReport {
     /// The count of each merge when it was chosen, parallel to the merges of the description.
     /// Overlapping occurrences count, so for equal parts it may exceed the number of replacements.
     pub merge_counts: Vec<u64>,
+    /// The parts of each merge of WordPiece, as they are written: its description does not keep them.
+    pub wordpiece_merges: Vec<(String, String)>,
     /// Why there are fewer merges than requested.
     pub stopped_early: Option<StopReason>,
     /// Time per phase, in order: `count`, `sort`, `pairs`, `merge`.

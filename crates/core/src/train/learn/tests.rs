@@ -178,7 +178,7 @@ proptest! {
         min_frequency in 1u64..5,
         max in prop_oneof![Just(None), (1usize..9).prop_map(Some)],
     ) {
-        let mut options = TrainOptions::new(Target::NumMerges(40), Split::Whole);
+        let mut options = TrainOptions::new(Target::NumMerges(40), &Split::Whole);
         options.tie_break = tie;
         options.min_frequency = min_frequency;
         options.max_token_length = max;
@@ -193,7 +193,7 @@ proptest! {
         min_frequency in 1u64..4,
         max in prop_oneof![Just(None), (1usize..6).prop_map(Some)],
     ) {
-        let mut options = TrainOptions::new(Target::NumMerges(40), Split::Whole);
+        let mut options = TrainOptions::new(Target::NumMerges(40), &Split::Whole);
         options.tie_break = tie;
         options.alphabet = TrainAlphabet::Chars;
         options.end_of_word = form.map(|form| EndOfWord { symbol: "</w>".to_owned(), form });
@@ -206,7 +206,7 @@ proptest! {
 #[test]
 fn long_runs_of_one_letter_equal_the_twin() {
     for tie in TIES {
-        let mut options = TrainOptions::new(Target::NumMerges(20), Split::Whole);
+        let mut options = TrainOptions::new(Target::NumMerges(20), &Split::Whole);
         options.tie_break = tie;
         let words: Vec<(String, u64)> = (1..40).map(|n| ("a".repeat(n), (n as u64 * 7) % 5 + 1)).collect();
         compare(&options, &words, 20);
@@ -216,7 +216,7 @@ fn long_runs_of_one_letter_equal_the_twin() {
 #[test]
 fn lists_that_are_handed_over_are_complete() {
     // More positions per new pair than the learner keeps memory for.
-    let mut options = TrainOptions::new(Target::NumMerges(12), Split::Whole);
+    let mut options = TrainOptions::new(Target::NumMerges(12), &Split::Whole);
     options.tie_break = TieBreak::FirstSeen;
     let text: String = (0..6000u32).map(|i| char::from(b'a' + ((i * i / 7) % 3) as u8)).collect();
     compare(&options, &[(text, 1)], 12);
@@ -225,7 +225,7 @@ fn lists_that_are_handed_over_are_complete() {
 #[test]
 fn a_token_never_spells_the_end_of_word_inside_a_word() {
     for form in [EndOfWordForm::Separate, EndOfWordForm::Suffix] {
-        let mut options = TrainOptions::new(Target::NumMerges(100), Split::Whole);
+        let mut options = TrainOptions::new(Target::NumMerges(100), &Split::Whole);
         options.alphabet = TrainAlphabet::Chars;
         options.end_of_word = Some(EndOfWord { symbol: "</w>".to_owned(), form });
         let types = types(&[("x</w>y</w>".to_owned(), 3), ("</w>".to_owned(), 2)], false);
@@ -255,7 +255,7 @@ fn work_stops_when_the_watch_says_so() {
         }
         fn progress(&self, _: &'static str, _: u64, _: u64) {}
     }
-    let options = TrainOptions::new(Target::NumMerges(1000), Split::Whole);
+    let options = TrainOptions::new(Target::NumMerges(1000), &Split::Whole);
     let text: String = (0..60_000u32).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
     let types = types(&[(text, 1)], false);
     let stop = Stop(0.into());

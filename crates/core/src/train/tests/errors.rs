@@ -64,7 +64,7 @@ fn a_size_that_just_fits_is_taken() {
 
 #[test]
 fn a_pattern_that_does_not_compile_is_a_pattern_error() {
-    let options = TrainOptions { split: Split::Pattern("(".to_owned()), ..options(1) };
+    let options = TrainOptions { pre_tokenizer: Split::Pattern("(".to_owned()).stages(), ..options(1) };
     assert!(matches!(Trainer::new(options).unwrap_err().kind, Kind::Pattern { .. }));
 }
 

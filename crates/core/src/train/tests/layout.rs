@@ -109,7 +109,8 @@ fn pretokens_never_cross_documents() {
 
 #[test]
 fn pretokens_are_those_of_the_split() {
-    let options = TrainOptions { split: Split::Pattern(r"\w+|\s+".to_owned()), ..options(10) };
+    let options =
+        TrainOptions { pre_tokenizer: Split::Pattern(r"\w+|\s+".to_owned()).stages(), ..options(10) };
     let trained = train(options, &["ab ab", "ab"]).unwrap();
     assert_eq!(merges(&trained), ["a+b 3"]);
     assert_eq!((trained.1.pretokens, trained.1.distinct_pretokens), (4, 2));

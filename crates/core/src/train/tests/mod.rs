@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::watch::Unwatched;
 
 fn options(merges: usize) -> TrainOptions {
-    TrainOptions::new(Target::NumMerges(merges), Split::Whole)
+    TrainOptions::new(Target::NumMerges(merges), &Split::Whole)
 }
 
 fn train(options: TrainOptions, documents: &[&str]) -> Result<(Description, TrainingReport)> {

@@ -30,7 +30,7 @@ fn with(tie: TieBreak, threads: usize, split: &str) -> TrainOptions {
     TrainOptions {
         tie_break: tie,
         num_threads: threads,
-        split: known::split_named(split).unwrap(),
+        pre_tokenizer: known::split_named(split).unwrap().stages(),
         special_tokens: vec!["<s>".to_owned()],
         ..options(300)
     }
@@ -156,7 +156,7 @@ fn a_fault_of_the_split_ends_all_threads() {
     let good = "c".repeat(300_000);
     let documents = [&good[..], &good, &bad, &good, &bad, &good];
     for threads in [1, 3] {
-        let options = TrainOptions { split: split.clone(), num_threads: threads, ..options(1) };
+        let options = TrainOptions { pre_tokenizer: split.stages(), num_threads: threads, ..options(1) };
         let mut trainer = Trainer::new(options).unwrap();
         match trainer.feed(&documents, &Unwatched) {
             Err(error) => assert!(matches!(error.kind, Kind::Pattern { .. }), "{error}"),

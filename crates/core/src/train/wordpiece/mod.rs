@@ -1,0 +1,340 @@
+//! Learning a WordPiece vocabulary.
+//!
+//! In: distinct words with their counts. Out: the pieces, in the order in which they were made. The naive twin in
+//! `tokenmill-reference` defines the result: count everything, merge the best pair everywhere, start again.
+//!
+//! A piece that does not begin a word is written with a prefix. Pieces that are written alike are one piece, however
+//! they were made, so a count may also rise. A queue in which each pair has one place (`queue`) takes every change as
+//! it comes; for the likelihood these are the pairs of all three symbols of a merge, since their counts divide.
+mod pairs;
+mod pieces;
+mod queue;
+mod score;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use tokenmill_kernels::try_alloc;
+
+use self::pairs::Pairs;
+use self::pieces::Pieces;
+use self::queue::Queue;
+use self::score::Counts;
+pub use self::score::Score;
+use self::words::{Occurrence, Words};
+use super::options::{Target, TrainOptions, WordPieceOptions};
+use super::report::StopReason;
+use super::types::Types;
+use crate::error::{Error, Result};
+use crate::watch::Ticker;
+
+/// A char that is not part of the alphabet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// What was learned.
+#[derive(Debug)]
+pub(super) struct LearnedPieces {
+    /// The alphabet, then what was merged, in written form.
+    pub(super) written: Vec<String>,
+    /// The parts of each merge, as they are written.
+    pub(super) merges: Vec<(String, String)>,
+    /// The count of each merge when it was chosen.
+    pub(super) merge_counts: Vec<u64>,
+    /// Why there are fewer than asked for, if there are.
+    pub(super) stopped_early: Option<StopReason>,
+}
+
+/// The state between two merges.
+struct Learner<'a> {
+    options: &'a TrainOptions,
+    score: Score,
+    pieces: Pieces,
+    /// By symbol: its length in characters.
+    sizes: Vec<usize>,
+    /// By symbol: how often it occurs. Only for the likelihood, as is `pairs_of`.
+    counts: Vec<u64>,
+    /// By symbol: the pairs that it is part of, and some that are no more.
+    pairs_of: Vec<Vec<u32>>,
+    words: Words,
+    pairs: Pairs,
+    queue: Queue,
+    /// Pairs whose counts changed in this step.
+    touched: Vec<u32>,
+    /// Was a pair refused because its token is too long, or is a special one?
+    is_refused: bool,
+}
+
+/// Learns the pieces of words.
+///
+/// # Errors
+/// Those of the watch; a training error if the vocabulary is smaller than the alphabet, and for sizes above the limits.
+pub(super) fn learn(
+    options: &TrainOptions,
+    model: &WordPieceOptions,
+    types: &Types,
+    ticker: &mut Ticker<'_>,
+) -> Result<LearnedPieces> {
+    let mut learner = Learner {
+        options,
+        score: model.score,
+        pieces: Pieces::new(model.continuing_prefix.clone()),
+        sizes: Vec::new(),
+        counts: Vec::new(),
+        pairs_of: Vec::new(),
+        words: Words::default(),
+        pairs: Pairs::default(),
+        queue: Queue::new(model.score),
+        touched: Vec::new(),
+        is_refused: false,
+    };
+    learner.lay_out(types, ticker)?;
+    if let Some(literal) =
+        options.literals().into_iter().find(|literal| learner.pieces.find(literal).is_some())
+    {
+        let reason = format!("special token {literal:?} is also a character of the text, as it is written");
+        return Err(Error::training(reason).at("special_tokens"));
+    }
+    let target = options.merges_for(learner.pieces.len())?;
+    learner.count_pairs(ticker)?;
+    learner.merge(target, ticker)
+}
+
+impl Learner<'_> {
+    /// The alphabet: characters that occur, sorted, then those that continue a word, with the prefix; and the words in
+    /// these symbols.
+    fn lay_out(&mut self, types: &Types, ticker: &mut Ticker<'_>) -> Result<()> {
+        let (mut all, mut continuing) = (Vec::new(), Vec::new());
+        for (bytes, _) in types.iter() {
+            ticker.spend(bytes.len())?;
+            for (i, char) in text(bytes)?.chars().enumerate() {
+                see(&mut all, char);
+                if i > 0 {
+                    see(&mut continuing, char);
+                }
+            }
+        }
+        self.number(&mut all, true)?;
+        self.number(&mut continuing, false)?;
+        let mut symbols = Vec::new();
+        for (bytes, count) in types.iter() {
+            ticker.spend(4 * bytes.len() + 4)?;
+            symbols.clear();
+            for (i, char) in text(bytes)?.chars().enumerate() {
+                let numbers = if i == 0 { &all } else { &continuing };
+                let symbol = numbers[char as usize];
+                try_alloc::push(&mut symbols, symbol)?;
+                self.count_symbol(symbol, count);
+            }
+            self.words.push(&symbols, count)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers the characters that were seen, by code point.
+    fn number(&mut self, seen: &mut [u32], begins: bool) -> Result<()> {
+        for (at, number) in seen.iter_mut().enumerate().filter(|(_, number)| **number != UNKNOWN) {
+            let char = char::from_u32(at as u32).unwrap_or(char::REPLACEMENT_CHARACTER);
+            *number = self.add(&self.pieces.of_char(char, begins), 1)?;
+        }
+        Ok(())
+    }
+
+    /// The symbol of a written form, which may be new.
+    fn add(&mut self, written: &str, size: usize) -> Result<u32> {
+        let symbol = self.pieces.add(written)?;
+        if symbol as usize == self.sizes.len() {
+            try_alloc::push(&mut self.sizes, size)?;
+            if self.score == Score::Likelihood {
+                try_alloc::push(&mut self.counts, 0)?;
+                try_alloc::push(&mut self.pairs_of, Vec::new())?;
+            }
+        }
+        Ok(symbol)
+    }
+
+    fn count_symbol(&mut self, symbol: u32, count: u64) {
+        if let Some(all) = self.counts.get_mut(symbol as usize) {
+            *all += count;
+        }
+    }
+
+    fn count_pairs(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
+        for at in 0..self.words.len() as u32 {
+            ticker.spend(8)?;
+            if let Some((left, right, count)) = self.words.pair_at(at) {
+                self.bear((left, right), count, at)?;
+            }
+        }
+        self.queue_touched(ticker)
+    }
+
+    /// A pair stands at a place from now on.
+    fn bear(&mut self, (left, right): (u32, u32), count: u64, at: u32) -> Result<()> {
+        let number = self.pairs.find_or_add(left, right)?;
+        if self.score == Score::Likelihood && self.pairs.get(number).count == 0 {
+            try_alloc::push(&mut self.pairs_of[left as usize], number)?;
+            if left != right {
+                try_alloc::push(&mut self.pairs_of[right as usize], number)?;
+            }
+        }
+        let pair = self.pairs.get_mut(number);
+        pair.count += count;
+        try_alloc::push(&mut pair.places, at)?;
+        self.touch(number)
+    }
+
+    /// A pair no longer stands at some place.
+    fn lower(&mut self, (left, right): (u32, u32), count: u64) -> Result<()> {
+        let Some(number) = self.pairs.find(left, right) else {
+            return Err(Error::internal("a pair that was not counted"));
+        };
+        self.pairs.get_mut(number).count -= count;
+        self.touch(number)
+    }
+
+    fn touch(&mut self, number: u32) -> Result<()> {
+        if !std::mem::replace(&mut self.pairs.get_mut(number).is_touched, true) {
+            try_alloc::push(&mut self.touched, number)?;
+        }
+        Ok(())
+    }
+
+    /// Moves every pair that changed to its place in the queue.
+    fn queue_touched(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
+        let touched = std::mem::take(&mut self.touched);
+        for &number in &touched {
+            ticker.spend(16)?;
+            let pair = self.pairs.get_mut(number);
+            pair.is_touched = false;
+            let (left, right, count) = (pair.left, pair.right, pair.count);
+            if count == 0 {
+                pair.places = Vec::new();
+            }
+            if count < self.options.min_frequency || pair.is_refused {
+                self.queue.remove(number);
+                continue;
+            }
+            let of = |symbol: u32| self.counts.get(symbol as usize).copied().unwrap_or(0);
+            let counts = Counts { pair: count, left: of(left), right: of(right) };
+            self.queue.put(number, (left, right), counts)?;
+        }
+        self.touched = touched;
+        self.touched.clear();
+        Ok(())
+    }
+
+    /// Merges until the target is reached or no pair is left.
+    fn merge(mut self, target: usize, ticker: &mut Ticker<'_>) -> Result<LearnedPieces> {
+        /// Merges between two progress reports.
+        const EVERY: usize = 256;
+        let (mut merges, mut merge_counts) = (Vec::new(), Vec::new());
+        let alphabet = self.pieces.len();
+        let is_by_size = matches!(self.options.target, Target::VocabSize(_));
+        let mut stopped_early = None;
+        loop {
+            let done = if is_by_size { self.pieces.len() - alphabet } else { merge_counts.len() };
+            if done % EVERY == 0 || done >= target {
+                ticker.watch().progress("merge", done as u64, target as u64);
+            }
+            if done >= target {
+                break;
+            }
+            let Some(best) = self.queue.first() else {
+                stopped_early = Some(self.reason());
+                break;
+            };
+            ticker.spend(64)?;
+            let pair = self.pairs.get(best);
+            let (left, right, count) = (pair.left, pair.right, pair.count);
+            let size = self.sizes[left as usize] + self.sizes[right as usize];
+            let written = self.pieces.joined(left, right);
+            let is_special = self.options.literals().contains(&written.as_str());
+            if is_special || self.options.max_token_length.is_some_and(|most| size > most) {
+                self.queue.remove(best);
+                self.pairs.get_mut(best).is_refused = true;
+                self.is_refused = true;
+                continue;
+            }
+            let symbol = self.add(&written, size)?;
+            self.replace(best, symbol, ticker)?;
+            self.queue_touched(ticker)?;
+            try_alloc::push(&mut merge_counts, count)?;
+            let parts = (self.pieces.get(left).to_owned(), self.pieces.get(right).to_owned());
+            try_alloc::push(&mut merges, parts)?;
+        }
+        let written =
+            (0..self.pieces.len() as u32).map(|symbol| self.pieces.get(symbol).to_owned()).collect();
+        Ok(LearnedPieces { written, merges, merge_counts, stopped_early })
+    }
+
+    /// Replaces every occurrence of a pair, from the left and without overlap.
+    fn replace(&mut self, number: u32, symbol: u32, ticker: &mut Ticker<'_>) -> Result<()> {
+        let pair = self.pairs.get_mut(number);
+        let (left, right) = (pair.left, pair.right);
+        let mut places = std::mem::take(&mut pair.places);
+        // Places are added step by step; a place that was added twice is replaced once.
+        if !places.is_sorted() {
+            places.sort_unstable();
+        }
+        for at in places {
+            ticker.spend(16)?;
+            let Some(found) = self.words.replace(at, (left, right), symbol) else { continue };
+            let Occurrence { before, after, count } = found;
+            self.lower((left, right), count)?;
+            if let Some((place, before)) = before {
+                self.lower((before, left), count)?;
+                self.bear((before, symbol), count, place)?;
+            }
+            if let Some(after) = after {
+                self.lower((right, after), count)?;
+                self.bear((symbol, after), count, at)?;
+            }
+            if self.score == Score::Likelihood {
+                self.counts[left as usize] -= count;
+                self.counts[right as usize] -= count;
+                self.counts[symbol as usize] += count;
+            }
+        }
+        if self.score == Score::Likelihood {
+            for changed in [left, right, symbol] {
+                self.touch_pairs_of(changed, ticker)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All pairs of a symbol have another score now.
+    fn touch_pairs_of(&mut self, symbol: u32, ticker: &mut Ticker<'_>) -> Result<()> {
+        let mut numbers = std::mem::take(&mut self.pairs_of[symbol as usize]);
+        ticker.spend(4 * numbers.len())?;
+        for &number in &numbers {
+            self.touch(number)?;
+        }
+        // A pair that occurs again is added again.
+        numbers.retain(|&number| self.pairs.get(number).count > 0);
+        self.pairs_of[symbol as usize] = numbers;
+        Ok(())
+    }
+
+    /// Why no pair is left.
+    fn reason(&self) -> StopReason {
+        let is_left = (0..self.pairs.len() as u32).any(|number| self.pairs.get(number).count > 0);
+        match (is_left, self.is_refused) {
+            (false, _) => StopReason::NoPairLeft,
+            (true, true) => StopReason::MaxTokenLength,
+            (true, false) => StopReason::MinFrequency,
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| Error::internal("a word was cut inside a character"))
+}
+
+fn see(seen: &mut Vec<u32>, char: char) {
+    let at = char as usize;
+    if seen.len() <= at {
+        seen.resize(at + 1, UNKNOWN);
+    }
+    seen[at] = 0;
+}
