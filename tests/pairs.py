@@ -127,6 +127,11 @@ def fresh() -> dict[str, Callable[[], Any]]:
 
         return Encoding(base().encode_with_offsets(TEXT))
 
+    def ngrams() -> Any:
+        from tokenmill.placeholder import NGramModel
+
+        return NGramModel.train(base(), texts=[TEXT])
+
     def functions() -> Functions:
         from tokenmill.compat.tiktoken import registry
 
@@ -147,6 +152,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.DecodeStream": lambda: base().decode_stream(),
         "tokenmill.IntervalCounter": lambda: base().interval_counter(TEXT),
         "tokenmill.Prepender": lambda: base().prepender(),
+        "tokenmill.placeholder.NGramModel": ngrams,
         "tokenmill.Snapshot": lambda: base().appender().snapshot(),
         "tokenmill.LoadReport": lambda: load(folder() / "vocab.txt").load_report,
         "tokenmill.LoadFinding": lambda: load(folder() / "vocab.txt").load_report.tolerated[0],
@@ -363,6 +369,15 @@ METHODS: dict[str, dict[str, Call]] = {
         "restore": lambda o: o.restore(o.snapshot()),
         "snapshot": lambda o: o.snapshot(),
         "truncate": lambda o: o.truncate(0),
+    },
+    "tokenmill.placeholder.NGramModel": {
+        "generate": lambda o: o.generate(words=50, seed=1),
+        "generate_ids": lambda o: o.generate_ids(5_000),
+        "load": lambda o: [o.save(path := new_path(".ngrams")), o.load(path)],
+        "save": lambda o: o.save(new_path(".ngrams")),
+        "successors": lambda o: o.successors([100]),
+        "train": lambda o: o.train(base(), texts=[TEXT]),
+        "verify": lambda o: o.verify(),
     },
     "tokenmill.Snapshot": {},
     "tokenmill.DecodeStream": {

@@ -98,6 +98,7 @@ else:
         "model_inputs": "model_inputs",
         "pack": "packing",
         "packing": "packing",
+        "placeholder": "placeholder",
         "ragged": "ragged",
         "spans": "spans",
         "spans_from_labels": "spans",
@@ -130,6 +131,7 @@ else:
             "hub",
             "model_inputs",
             "packing",
+            "placeholder",
             "ragged",
         ]
         modules += ["reference", "spans", "stages"]

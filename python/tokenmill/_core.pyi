@@ -27,6 +27,7 @@ __all__ = [
     "IntervalCounter",
     "LoadFinding",
     "LoadReport",
+    "NGramModel",
     "Prepender",
     "ReadyIds",
     "Snapshot",
@@ -281,6 +282,124 @@ class IntervalCounter:
     @property
     def memory(self) -> int:
         """The memory it uses, in bytes."""
+
+@final
+class NGramModel:
+    """Placeholder text from a corpus: which token follows which, how often, and the bytes of each token.
+
+    `train` makes one, `load` reads one that was saved. It needs no tokenizer to make text. It never changes, and is
+    safe to share between threads.
+
+    >>> from tokenmill.placeholder import NGramModel
+    >>> text = "The cat sat. The dog sat. The cat ran. "
+    >>> tok = tokenmill.train(texts=[text], num_merges=10)
+    >>> model = NGramModel.train(tok, texts=[text])
+    >>> model.generate(words=5, seed=1).endswith(".")
+    True
+    """
+    @classmethod
+    def train(
+        cls,
+        tok: Tokenizer,
+        *,
+        files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+        texts: Iterable[str] | None = None,
+        ids: _Ids | None = None,
+        order: Literal[2, 3] = 2,
+    ) -> NGramModel:
+        """Counts which token follows which in a corpus.
+
+        The corpus is one of `files` (a path, a glob, or a list of them; each file is a document, read as UTF-8), `texts`
+        (an iterable of `str`, each a document) and `ids` (what `tok` made of a text before). Documents are encoded one by one,
+        without special tokens around them, and joined in their order: where one does not end in white space, a line end is
+        put behind it. The end of the corpus is followed by its start. With `order=2` a token depends on the one before it,
+        with `order=3` on the two before it.
+
+        Raises `TrainingError` for an empty corpus and for files that are not text, `VocabularyError` for an id that `tok` does
+        not have. Cost: linear, in time and memory.
+
+        >>> from tokenmill.placeholder import NGramModel
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> NGramModel.train(tok, ids=tok.encode("low lower "), order=3)
+        NGramModel(order=3, tokens=6, contexts=5, ngrams=6)
+        """
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> NGramModel:
+        """A model that `save` wrote. The file stays mapped: loading takes the same time for every size, and its pages are
+        shared between processes.
+
+        Only the header and the size are checked, and every number when it is used: `FormatError` for what is damaged there.
+        `verify` checks all. A file that is mapped must not be shortened in place; saving over it is safe.
+        """
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file, which is replaced as a whole or not at all. The same model gives the same bytes on every
+        machine.
+        """
+    def verify(self) -> None:
+        """Checks every number of the model, and the checksum of the file that it was loaded from. Raises `FormatError`, whose
+        `field` says where the first fault is.
+        """
+    def generate(
+        self,
+        *,
+        words: int | None = None,
+        tokens: int | None = None,
+        sentences: int | None = None,
+        characters: int | None = None,
+        seed: int | None = None,
+        start: str | _Ids | None = None,
+        exact: bool = False,
+    ) -> str:
+        """Draws a text, of exactly one of `words` (what white space separates), `tokens`, `sentences` and `characters`.
+
+        It ends at the first end of a sentence from that amount on, inside a token if need be; with `exact=True` it is cut
+        there and closed with a full stop. So it is where no sentence ends within 512 tokens; a corpus without white space, which has no
+        words to count, gives 64 tokens for each and 512 more. A sentence ends at `.`, `!`, `?` or `…`, with closing quotes and
+        brackets, before white space (at `。`, `！`, `？` before anything), but not at an abbreviation such as `Mr.` or `M.`
+
+        The text begins with a sentence, or with `start`: a text, which has to be spelled by tokens that follow one another in
+        the corpus, or ids, of which the last have to stand together there (else `VocabularyError`). The same `seed`, from 0 to
+        2**64 - 1, gives the same text on every machine; without one the system chooses.
+
+        >>> from tokenmill.placeholder import NGramModel
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> model = NGramModel.train(tok, texts=["One, two. Three, four! "])
+        >>> len(model.generate(words=3, seed=0, exact=True).split())
+        3
+        """
+    def generate_ids(self, n: int, *, seed: int | None = None, start: str | _Ids | None = None) -> list[int]:
+        """Draws ids: of every `order` that stand together, the last follows the others somewhere in the corpus. They begin
+        with `start`, or anywhere. Raises what `generate` raises.
+
+        >>> from tokenmill.placeholder import NGramModel
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> NGramModel.train(tok, ids=[1, 2, 3]).generate_ids(5, start=[2])
+        [2, 3, 1, 2, 3]
+        """
+    def successors(self, context: _Ids) -> list[tuple[int, int]]:
+        """The ids that follow a context of `order - 1` ids, ascending, each with how often it does. None follow what the corpus
+        does not have.
+
+        >>> from tokenmill.placeholder import NGramModel
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> NGramModel.train(tok, ids=[1, 2, 1, 3, 1, 2]).successors([1])
+        [(2, 2), (3, 1)]
+        """
+    @property
+    def order(self) -> int:
+        """How many tokens an n-gram has: 2 or 3."""
+    @property
+    def tokens(self) -> int:
+        """How many tokens the corpus has."""
+    @property
+    def contexts(self) -> int:
+        """How many different contexts there are."""
+    @property
+    def ngrams(self) -> int:
+        """How many different n-grams there are."""
+    @property
+    def memory(self) -> int:
+        """The memory it uses, in bytes, without a file that is mapped."""
 
 @final
 class Snapshot:

@@ -84,7 +84,7 @@ LEAVES = [
     "byte_alphabet",
 ]
 ROWS: list[list[str]] = [
-    ["budget", "train"],
+    ["budget", "placeholder", "train"],
     ["engine", "compile"],
     ["normalize", "pretokenize", "model", "postprocess", "decode"],
     ["vocabulary", "pattern", "hooks"],

@@ -26,6 +26,7 @@ MODULES = [
     "tokenmill.explain",
     "tokenmill.model_inputs",
     "tokenmill.packing",
+    "tokenmill.placeholder",
     "tokenmill.ragged",
     "tokenmill.spans",
     "tokenmill.stages",

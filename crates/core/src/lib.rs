@@ -4,7 +4,7 @@
 //! Layers; each imports only what is below it, which `tests/unit/test_floors.py` checks:
 //!
 //! ```text
-//! train, budget -> engine -> compile -> model -> vocabulary, special, pattern, hooks
+//! train, budget, placeholder -> engine -> compile -> model -> vocabulary, special, pattern, hooks
 //!       -> description -> error, ids, span, watch
 //! ```
 //!
@@ -28,6 +28,7 @@ pub mod model;
 pub mod normalize;
 pub mod packing;
 pub mod pattern;
+pub mod placeholder;
 pub mod postprocess;
 pub mod pretokenize;
 pub mod span;
@@ -37,4 +38,4 @@ pub mod train;
 pub mod vocabulary;
 pub mod watch;
 
-pub use tokenmill_kernels::{cpu, try_alloc};
+pub use tokenmill_kernels::{Words, cpu, try_alloc};

@@ -24,6 +24,7 @@ mod loose_base64;
 mod manifest;
 mod merges;
 mod names;
+pub mod ngram_model;
 mod report;
 mod save;
 mod sentencepiece;

@@ -25,6 +25,7 @@ mod limits;
 mod load;
 mod load_report;
 mod model_inputs;
+mod ngram_model;
 mod not_text;
 mod output;
 mod prepender;
@@ -66,6 +67,8 @@ mod _core {
     use super::load::{from_state, from_tokenizer_json, load_file};
     #[pymodule_export]
     use super::load_report::{LoadFinding, LoadReport};
+    #[pymodule_export]
+    use super::ngram_model::NGramModel;
     #[pymodule_export]
     use super::not_text::not_text;
     #[pymodule_export]

@@ -1,0 +1,225 @@
+//! Arrays of 32-bit numbers that are owned, or are parts of a mapped file.
+//!
+//! In: a vector, bytes, or an open file. Out: numbers, one at a time, with every index checked. Another process may write
+//! to a mapped file at any time. So its numbers are read atomically and never lent out as a slice: a change gives other
+//! numbers, nothing worse. A file that is made shorter while it is mapped ends the process that reads behind its new
+//! end; files that are replaced by a rename, as every save does, keep their old contents for whoever has them mapped.
+use std::fmt;
+use std::sync::Arc;
+
+use crate::try_alloc::{self, OutOfMemory};
+
+/// The bytes of a number.
+const WIDTH: usize = size_of::<u32>();
+
+/// An array of 32-bit numbers. Immutable; clones share their memory.
+#[derive(Clone)]
+pub struct Words(Memory);
+
+#[derive(Clone)]
+enum Memory {
+    Owned(Arc<Vec<u32>>),
+    #[cfg(all(unix, target_endian = "little"))]
+    Mapped {
+        file: Arc<mapping::MappedFile>,
+        /// In numbers.
+        start: usize,
+        len: usize,
+    },
+}
+
+impl Words {
+    /// The number of numbers.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Memory::Owned(words) => words.len(),
+            #[cfg(all(unix, target_endian = "little"))]
+            Memory::Mapped { len, .. } => *len,
+        }
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number at an index; `None` behind the end.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<u32> {
+        match &self.0 {
+            Memory::Owned(words) => words.get(index).copied(),
+            #[cfg(all(unix, target_endian = "little"))]
+            Memory::Mapped { file, start, len } if index < *len => file.word(start + index),
+            #[cfg(all(unix, target_endian = "little"))]
+            Memory::Mapped { .. } => None,
+        }
+    }
+
+    /// All numbers.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..self.len()).map_while(|index| self.get(index))
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        match &self.0 {
+            Memory::Owned(words) => words.capacity() * WIDTH,
+            #[cfg(all(unix, target_endian = "little"))]
+            Memory::Mapped { .. } => 0,
+        }
+    }
+
+    /// The numbers that these little-endian bytes are. Bytes behind the last whole number are left out.
+    ///
+    /// # Errors
+    /// If the allocation fails.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, OutOfMemory> {
+        let (whole, _) = bytes.as_chunks::<WIDTH>();
+        let mut words = try_alloc::vec(whole.len())?;
+        words.extend(whole.iter().map(|&word| u32::from_le_bytes(word)));
+        Ok(words.into())
+    }
+
+    /// A part of the numbers, in the same memory where that is mapped; `None` if there is no such part.
+    ///
+    /// # Errors
+    /// If the allocation of a copy fails.
+    pub fn part(&self, start: usize, len: usize) -> Result<Option<Self>, OutOfMemory> {
+        let Some(end) = start.checked_add(len).filter(|&end| end <= self.len()) else { return Ok(None) };
+        Ok(Some(match &self.0 {
+            Memory::Owned(words) => try_alloc::copy(&words[start..end])?.into(),
+            #[cfg(all(unix, target_endian = "little"))]
+            Memory::Mapped { file, start: before, .. } => {
+                Self(Memory::Mapped { file: Arc::clone(file), start: before + start, len })
+            }
+        }))
+    }
+
+    /// The numbers of a whole file, mapped; `None` where this machine cannot map it as it is, so that it is to be read.
+    #[cfg(unix)]
+    pub fn map(file: impl std::os::fd::AsFd) -> Option<Self> {
+        #[cfg(target_endian = "little")]
+        {
+            let file = mapping::MappedFile::new(file.as_fd())?;
+            let len = file.words();
+            Some(Self(Memory::Mapped { file: Arc::new(file), start: 0, len }))
+        }
+        #[cfg(target_endian = "big")]
+        {
+            let _ = file;
+            None
+        }
+    }
+}
+
+impl From<Vec<u32>> for Words {
+    fn from(words: Vec<u32>) -> Self {
+        Self(Memory::Owned(Arc::new(words)))
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Words({})", self.len())
+    }
+}
+
+#[cfg(all(unix, target_endian = "little"))]
+mod mapping {
+    use std::os::fd::{AsRawFd as _, BorrowedFd};
+    use std::ptr::NonNull;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use super::WIDTH;
+
+    /// A file that is mapped for reading.
+    pub(super) struct MappedFile {
+        start: NonNull<AtomicU32>,
+        /// In bytes, above zero.
+        size: usize,
+    }
+
+    // SAFETY: the mapping belongs to no thread, and it is only read, atomically.
+    unsafe impl Send for MappedFile {}
+    // SAFETY: as for `Send`.
+    unsafe impl Sync for MappedFile {}
+
+    impl MappedFile {
+        /// Maps the whole file; `None` for one that is empty or cannot be mapped.
+        pub(super) fn new(file: BorrowedFd<'_>) -> Option<Self> {
+            // SAFETY: a `stat` of zeros is valid, as it consists of numbers; the call fills it for an open descriptor.
+            let size = unsafe {
+                let mut stat: libc::stat = std::mem::zeroed();
+                if libc::fstat(file.as_raw_fd(), &raw mut stat) != 0 {
+                    return None;
+                }
+                usize::try_from(stat.st_size).ok().filter(|&size| size > 0)?
+            };
+            // SAFETY: this maps new pages at an address that the system chooses, so it does not affect other memory.
+            let start = unsafe {
+                let (null, descriptor) = (std::ptr::null_mut(), file.as_raw_fd());
+                libc::mmap(null, size, libc::PROT_READ, libc::MAP_SHARED, descriptor, 0)
+            };
+            if start == libc::MAP_FAILED {
+                return None;
+            }
+            Some(Self { start: NonNull::new(start.cast())?, size })
+        }
+
+        /// The number of whole numbers in the file.
+        pub(super) fn words(&self) -> usize {
+            self.size / WIDTH
+        }
+
+        /// The number at an index.
+        pub(super) fn word(&self, index: usize) -> Option<u32> {
+            if index >= self.words() {
+                return None;
+            }
+            // SAFETY: the index is inside the mapping, which lives as long as `self` and begins at a page, so the number
+            // is aligned. It is read by an atomic load, which may meet writes of other processes and needs no right to
+            // write.
+            Some(unsafe { self.start.add(index).as_ref() }.load(Relaxed))
+        }
+    }
+
+    impl Drop for MappedFile {
+        fn drop(&mut self) {
+            // SAFETY: the mapping was made with this address and size, and nothing uses it any more.
+            unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_up_to_the_end() {
+        let words = Words::from_bytes(&[1, 0, 0, 0, 0, 1, 0, 0, 9]).unwrap();
+        assert_eq!(words.iter().collect::<Vec<_>>(), [1, 256]);
+        assert_eq!((words.len(), words.get(2), words.is_empty()), (2, None, false));
+        assert_eq!(words.part(1, 1).unwrap().unwrap().get(0), Some(256));
+        assert!(words.part(1, 2).unwrap().is_none() && words.part(usize::MAX, 2).unwrap().is_none());
+        assert_eq!(words.part(2, 0).unwrap().unwrap().len(), 0);
+    }
+
+    #[cfg(all(unix, not(miri)))]
+    #[test]
+    fn a_mapped_file_has_the_numbers_of_its_bytes() {
+        let path = std::env::temp_dir().join(format!("tokenmill-words-{}", std::process::id()));
+        let bytes: Vec<u8> = (0..40_003_u32).map(|number| number as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let (read, mapped) = (Words::from_bytes(&bytes).unwrap(), Words::map(&file).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        drop(file);
+        assert!(read.iter().eq(mapped.iter()) && mapped.len() == 10_000 && mapped.get(10_000).is_none());
+        let part = mapped.part(9_000, 1_000).unwrap().unwrap();
+        drop(mapped);
+        assert!(part.iter().eq(read.part(9_000, 1_000).unwrap().unwrap().iter()));
+        assert_eq!((part.get(1_000), part.memory()), (None, 0));
+        assert!(part.part(1_000, 1).unwrap().is_none());
+    }
+}
