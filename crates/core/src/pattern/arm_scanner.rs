@@ -6,6 +6,8 @@
 //! An arm either fails on its first few characters, or matches all but a few of the characters that it has read.
 //! The exceptions are white space and case runs, which are read a bounded number of times. A scan therefore takes
 //! linear time for any text.
+use tokenmill_kernels::end_of_repeat;
+
 use super::arms::{Arm, Case, Literals, Run, cuts, within};
 use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS};
 use crate::error::Result;
@@ -256,6 +258,11 @@ impl WhiteSpace {
             }
             last = end;
             end += width;
+            if width == 1 && bytes.get(end) == Some(&bytes[last]) {
+                // Indentation and empty lines are runs of one byte.
+                end = end_of_repeat(bytes, end, 1);
+                last = end - 1;
+            }
             if sets.newlines >> atom & 1 == 1 {
                 newline = end;
             }
