@@ -276,8 +276,7 @@ TRAINING = rows(
     ("half a merge", train(num_merges=1.5), "num_merges must be an integer, not float"),
     ("a word as a size", train(vocab_size="300"), "vocab_size must be an integer, not str"),
     ("a word as threads", train(num_threads="2"), "num_threads must be an integer or None, not str"),
-    ("None as a split", train(split=None), "split must be str, not NoneType"),
-    ("None as a tie-break", train(tie_break=None), "tie_break must be str, not NoneType"),
+    ("a number as a tie-break", train(tie_break=3), "tie_break must be str or None, not int"),
     ("a number as a split", train(split=3), "split must be str, not int"),
     (
         "a number as an unknown token",
