@@ -22,7 +22,7 @@ def test_a_seed_gives_the_same_text(run: Run) -> None:
 
 def test_exactly_so_many(run: Run) -> None:
     assert len(run("lorem", "--words", "9", "--exact").out.split()) == 9
-    assert len(run("lorem", "--characters", "99", "--exact").out) == 100
+    assert len(run("lorem", "--characters", "99", "--exact").out.decode()) == 100
     page = run("lorem", "--sentences", "2", "--json").json
     assert page["words"] == len(page["text"].split())
     again = run("lorem", "--sentences", "2", "--seed", page["seed"], "--json").json
