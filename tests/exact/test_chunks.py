@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from functools import cache
@@ -272,7 +273,7 @@ def test_threads_change_no_chunk(data: Path, corpus: Callable[[str], str], tmp_p
         assert list(tok.chunk_file(path, 200, num_threads=2)) == list(tok.chunk(text, 200, num_threads=None))
 
 
-def test_a_byte_without_a_token_is_named_where_it_is_reached() -> None:
+def test_a_byte_without_a_token_is_named_where_it_is_reached(tmp_path: Path) -> None:
     """A character that is too long comes first, also where the text is encoded ahead."""
     tok: Any = tokenmill.Tokenizer.from_tokens(
         [bytes([value]) for value in range(256) if value != 7], split="gpt2"
@@ -281,8 +282,48 @@ def test_a_byte_without_a_token_is_named_where_it_is_reached() -> None:
     for threads in (1, 2):
         with pytest.raises(BudgetError, match="character 240"):
             tok.chunk(text + "漢 and" + text * 40_000 + "\x07", 2, num_threads=threads)
-        with pytest.raises(tokenmill.errors.UnknownTokenError, match=r"U\+0007"):
+        with pytest.raises(tokenmill.errors.UnknownTokenError, match=r"U\+0007.*character 240"):
             tok.chunk(text + "\x07", 2, num_threads=threads)
+    path = tmp_path / "text.txt"
+    path.write_bytes(("ü" + text + "\x07").encode())
+    with pytest.raises(tokenmill.errors.UnknownTokenError, match=r"U\+0007.*character 241"):
+        list(tok.chunk_file(path, 4, block_size=100))
+
+
+def test_an_unknown_token_may_stand_for_any_bytes(tmp_path: Path) -> None:
+    """The length of its name says nothing about the text."""
+    base = tokenmill.train(texts=["the cat and the hat that sat " * 40], vocab_size=300, split="gpt2")
+    base.save(tmp_path / "tokenizer.json")
+    saved = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    model = saved["model"]
+    del model["vocab"]["z"]
+    model["vocab"]["<unk>"] = 300
+    model["unk_token"] = "<unk>"
+    for fuse in (False, True):
+        model["fuse_unk"] = fuse
+        (tmp_path / "tokenizer.json").write_text(json.dumps(saved), encoding="utf-8")
+        tok = tokenmill.load(tmp_path / "tokenizer.json")
+        assert tok.encode("zz") == [300] * (1 if fuse else 2)
+        rng = random.Random(7)
+        for _ in range(40):
+            text = "".join(
+                rng.choices(["the cat", " hat", "z", "zz", " ", "q", "ü", "漢"], k=rng.randrange(1, 50))
+            )
+            for n, overlap in ((4, 0), (20, 5)):
+                for at in ("character", "word"):
+                    chunk_laws.check(tok, text, n, overlap=overlap, at=at, borders=borders_of(text))
+
+
+def test_a_missing_byte_costs_no_power_of_the_text() -> None:
+    """Without a table of prefixes each chunk reads no more than its ids can stand for."""
+    tokens = [bytes([value]) for value in range(256) if value != 122]
+    tok: Any = tokenmill.Tokenizer.from_tokens([*tokens, b"ab", b"aa"], split="cl100k")
+    text = "ab" * 40_000 + " and more"
+    chunks = tok.chunk(text, 64)
+    assert chunks.text == text
+    assert len(chunks) == 626
+    with pytest.raises(tokenmill.errors.UnknownTokenError, match="character 80009"):
+        tok.chunk(text + "z", 64)
 
 
 def test_two_documents_do_not_depend_on_threads(data: Path, corpus: Callable[[str], str]) -> None:

@@ -31,8 +31,10 @@ fn unit_of(py: Python<'_>, name: &str) -> PyResult<Unit> {
     }
 }
 
+/// A place in the text; one that no text has for a negative or too large number, so that the error is that of the
+/// range.
 fn place(value: &Bound<'_, PyAny>, name: &str) -> PyResult<usize> {
-    Ok(convert::length(Some(value), name)?.unwrap_or_default())
+    Ok(convert::place(value, name)?.unwrap_or(usize::MAX))
 }
 
 #[pymethods]
@@ -87,7 +89,8 @@ impl IntervalCounter {
     #[pyo3(signature = (start, n, unit = "characters"))]
     fn fits(&self, start: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>, unit: &str) -> PyResult<usize> {
         let py = start.py();
-        let (start, limit, unit) = (place(start, "start")?, place(n, "n")?, unit_of(py, unit)?);
+        let (start, limit, unit) =
+            (place(start, "start")?, convert::length(Some(n), "n")?.unwrap_or_default(), unit_of(py, unit)?);
         run(py, limit.saturating_mul(4).min(self.0.text().len()), |watch| {
             self.0.fits(start, limit, unit, watch)
         })

@@ -196,7 +196,12 @@ impl Engine {
 
     /// Are the tokens of a text its bytes, one after the other?
     pub(crate) fn has_byte_tokens(&self) -> bool {
-        self.description.is_byte_level() && self.stages.model.as_bpe().is_some()
+        self.cut_stages().ids_are_bytes()
+    }
+
+    /// The bytes of the longest token, or of the longest literal of an added token.
+    pub(crate) fn longest_token(&self) -> usize {
+        self.pairs().longest_bytes()
     }
 
     /// Can the ids of a text that grows at its end be told pretoken by pretoken under this policy? If not, all of

@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
         if let Some(end) = self.end_of_run(limit, last)? {
             return Ok(end);
         }
-        let most = self.cuts.rules.most_bytes(limit - self.ids.len());
+        let most = self.most_bytes(limit - self.ids.len());
         Ok(most.map_or(last, |most| last.min(from.saturating_add(most))))
     }
 
@@ -295,11 +295,15 @@ impl<'a> Search<'a> {
         } else if ids.len() == limit {
             Some(cut)
         } else {
-            // No more fits than up to before the next cut.
-            let next = self.cuts.next(to + 1..length);
-            Some(next.map_or(length, |next| next.seen - 1))
+            Some(self.before_next_cut(to))
         };
         Ok(true)
+    }
+
+    /// The last place at which a part does not yet hold the next cut after `at`.
+    fn before_next_cut(&mut self, at: usize) -> usize {
+        let length = self.text.len();
+        self.cuts.next(at + 1..length).map_or(length, |cut| cut.seen - 1)
     }
 
     /// Begins a part without ids.
@@ -342,10 +346,12 @@ impl<'a> Search<'a> {
             if cut.is_none() && (is_over || target < end) {
                 return Ok(Some(last));
             }
-            if let Some(cut) = cut.filter(|cut| cut.at.saturating_sub(target) > FAR.max(target - from.at))
-                && self.is_over_before(cut.at, from.at, left)?
-            {
-                return Ok(Some(last.min(cut.seen - 1)));
+            if let Some(cut) = cut.filter(|cut| cut.at.saturating_sub(target) > FAR.max(target - from.at)) {
+                // Encoding up to a far cut, for each part anew, would take the square of the distance.
+                let most = self.most_bytes(left).map_or(length, |most| from.at.saturating_add(most));
+                if most < cut.at || self.is_over_before(cut.at, from.at, left)? {
+                    return Ok(Some(last.min(cut.seen - 1).min(most)));
+                }
             }
             self.encoder.append(text, from, to, ids)?;
             if ids.len() <= limit {
@@ -360,12 +366,7 @@ impl<'a> Search<'a> {
                 if to > from.at {
                     self.passed.push((Cut { at: to, before: to, seen: to }, ids.len()));
                 }
-                if ids.len() == limit {
-                    return Ok(Some(to));
-                }
-                // No more fits than up to before the next cut.
-                let next = self.cuts.next(to + 1..length);
-                return Ok(Some(next.map_or(length, |next| next.seen - 1)));
+                return Ok(Some(if ids.len() == limit { to } else { self.before_next_cut(to) }));
             }
             if let Some(cut) = cut {
                 (end, last) = (cut.at, last.min(cut.seen - 1));
@@ -473,6 +474,15 @@ impl<'a> Search<'a> {
     fn note_rate(&mut self, bytes: usize) {
         if self.ids.len() > 8 {
             self.rate = bytes.saturating_mul(256) / self.ids.len();
+        }
+    }
+
+    /// The most bytes that a number of ids can stand for, if that is known.
+    fn most_bytes(&self, ids: usize) -> Option<usize> {
+        if self.are_bytes {
+            ids.checked_mul(self.encoder.engine.longest_token())
+        } else {
+            self.cuts.rules.most_bytes(ids)
         }
     }
 

@@ -136,10 +136,15 @@ impl ChunkStream {
         Ok(())
     }
 
-    /// An error, with its place in the whole text.
+    /// An error, with its place in the whole text, in characters: so [`Engine::chunk`] gives it to a caller with a `str`.
     fn moved(&self, error: Error) -> Error {
-        let (bytes, _) = self.before;
-        error.placed(|place| if let Place::Byte(at) = place { Place::Byte(at + bytes) } else { place })
+        error.placed(|place| match place {
+            Place::Byte(at) => {
+                let before = self.text.char_indices().take_while(|&(start, _)| start < at).count();
+                Place::Character(self.before.1 + before)
+            }
+            Place::Character(_) => place,
+        })
     }
 }
 

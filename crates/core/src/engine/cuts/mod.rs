@@ -88,9 +88,8 @@ impl Cuts<'_> {
     /// The most bytes that a number of ids can stand for, where each stands for bytes of the text.
     pub(crate) fn most_bytes(&self, ids: usize) -> Option<usize> {
         let Kind::Stages(stages, _) = self.kind else { return None };
-        let is_known = stages.description.is_byte_level()
+        let is_known = stages.ids_are_bytes()
             && stages.normalizers.is_empty()
-            && stages.description.model.as_bpe().is_some()
             && (stages.splitter.is_some() || stages.pre_tokenizers.keep_all());
         let longest = self.pairs.filter(|_| is_known)?.longest_bytes();
         ids.checked_mul(longest)

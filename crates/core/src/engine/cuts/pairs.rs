@@ -58,7 +58,7 @@ impl Pairs {
     }
 
     /// The bytes of the longest token, or of the longest literal of an added token.
-    pub(super) fn longest_bytes(&self) -> usize {
+    pub(in crate::engine) fn longest_bytes(&self) -> usize {
         self.longest_bytes
     }
 
