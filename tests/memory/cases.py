@@ -10,8 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tokenmill
 from tokenmill import algorithms
+from tokenmill.placeholder import NGramModel
 
 SMALL = "a small text, aa"
 
@@ -236,6 +238,12 @@ def given(
         return lambda: call(inputs, made)
 
     return prepare
+
+
+def _wordpiece(score: Any) -> Callable[[Inputs, Any], object]:
+    return lambda _, texts: tokenmill.train(
+        texts=texts, model="wordpiece", unk_token="[UNK]", num_merges=2, score=score
+    )
 
 
 # ---- text to ids ------------------------------------------------------------------------------
@@ -663,6 +671,33 @@ case(
     given(lambda i: _different(i), lambda _, texts: tokenmill.train(texts=texts, num_merges=2)),
     is_slow=True,
 )
+for score in ("frequency", "likelihood"):
+    case(
+        f"train: WordPiece by {score}",
+        given(lambda i: [i.short_words], _wordpiece(score)),
+        is_slow=score == "likelihood",
+    )
+case(
+    "NGramModel.train",
+    given(
+        lambda i: np.arange(i.size // 32, dtype=np.uint32) % 9 + 100,
+        lambda i, ids: NGramModel.train(i.tok, ids=ids, order=3),
+    ),
+)
+case(
+    "NGramModel.generate_ids",
+    given(
+        lambda i: NGramModel.train(i.tok, texts=[SMALL]),
+        lambda i, model: model.generate_ids(i.size // 8, seed=1),
+    ),
+)
+case(
+    "NGramModel.generate",
+    given(
+        lambda i: NGramModel.train(i.tok, texts=["a low. "]),
+        lambda i, model: model.generate(words=i.size // 32, seed=1),
+    ),
+)
 case("load", given(lambda i: i.large_file, lambda _, path: _loaded(path)))
 case(
     "Tokenizer.from_tokens",
@@ -743,6 +778,15 @@ WITHOUT = {
     "collator",
     "register_hook",
     "Audit.stages",
+    "NGramModel.contexts",
+    "NGramModel.load",
+    "NGramModel.memory",
+    "NGramModel.ngrams",
+    "NGramModel.order",
+    "NGramModel.save",
+    "NGramModel.successors",
+    "NGramModel.tokens",
+    "NGramModel.verify",
     "Audit.to_dict",
     "Appender.snapshot",
     "Appender.stable_count",
@@ -859,3 +903,4 @@ def public_names() -> Iterator[str]:
             for attribute in dir(value):
                 if attribute == "__call__" or not attribute.startswith("_"):
                     yield f"{name}.{attribute}"
+    yield from (f"NGramModel.{name}" for name in dir(NGramModel) if not name.startswith("_"))

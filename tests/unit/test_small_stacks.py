@@ -41,6 +41,14 @@ def small(name, work):
     return results[0] if results else None
 
 
+def placeholders(tok, text):
+    model = tokenmill.placeholder.NGramModel.train(tok, texts=[text], order=3)
+    model.save(folder / "model.ngrams")
+    model = tokenmill.placeholder.NGramModel.load(folder / "model.ngrams")
+    model.verify()
+    return model.generate(words=20, start="Hello", seed=1), model.generate(characters=9, exact=True)
+
+
 threading.stack_size(128 << 10)
 tok = small("load", lambda: tokenmill.load(path))
 stream = tok.decode_stream()
@@ -113,6 +121,10 @@ work |= {
     "hash": lambda: hash(tok),
     "pickle": lambda: pickle.loads(pickle.dumps(tok)),
     "train": lambda: tokenmill.train(texts=[text] * 3, vocab_size=400, split=pattern, num_threads=2),
+    "train wordpiece": lambda: tokenmill.train(
+        texts=[text] * 3, model="wordpiece", unk_token="[UNK]", num_merges=9, score="likelihood"
+    ),
+    "placeholder": lambda: placeholders(tok, text),
 }
 for name, method in work.items():
     small(name, method)

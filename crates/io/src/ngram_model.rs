@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tokenmill_core::Words;
+use tokenmill_core::U32Array;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::placeholder::{NGramModel, Order, Sizes};
 use tokenmill_core::try_alloc;
@@ -57,14 +57,14 @@ pub fn load(path: &Path, watch: &dyn Watch) -> Result<LoadedModel> {
     read(&words).map_err(|error| error.in_file(path))
 }
 
-fn words_of(path: &Path, watch: &dyn Watch) -> Result<Words> {
+fn words_of(path: &Path, watch: &dyn Watch) -> Result<U32Array> {
     let metadata = fs::metadata(path)?;
     if metadata.is_file() {
         if !metadata.len().is_multiple_of(4) {
             return Err(cut_off("its size is no multiple of 4"));
         }
         #[cfg(unix)]
-        if let Some(words) = Words::map(fs::File::open(path)?) {
+        if let Some(words) = U32Array::map(fs::File::open(path)?) {
             return Ok(words);
         }
     }
@@ -72,11 +72,11 @@ fn words_of(path: &Path, watch: &dyn Watch) -> Result<Words> {
     if !bytes.len().is_multiple_of(4) {
         return Err(cut_off("its size is no multiple of 4"));
     }
-    Ok(Words::from_bytes(&bytes)?)
+    Ok(U32Array::from_bytes(&bytes)?)
 }
 
 /// A model from the numbers of its file.
-fn read(words: &Words) -> Result<LoadedModel> {
+fn read(words: &U32Array) -> Result<LoadedModel> {
     let number = |place: usize| words.get(place).unwrap_or_default();
     let long = |place: usize| u64::from(number(place)) | u64::from(number(place + 1)) << 32;
     let magic = [number(0).to_le_bytes(), number(1).to_le_bytes()].concat();

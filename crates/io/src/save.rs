@@ -92,9 +92,9 @@ pub struct SaveOptions {
     pub lossy: bool,
 }
 
-/// Saves a tokenizer. A folder, or a path without an ending (one with a digit, as in `qwen2.5`, is part of
-/// the name), becomes a folder with a `tokenizer.json` (`tokenizer.model` for a SentencePiece tokenizer) and a manifest; otherwise the
-/// name decides the format.
+/// Saves a tokenizer. A folder, or a path without an ending (one with a digit, as in `qwen2.5`, is part of the name),
+/// becomes a folder with a `tokenizer.json` (`tokenizer.model` for a SentencePiece tokenizer) and a manifest; otherwise
+/// the name decides the format.
 ///
 /// # Errors
 /// A format error that names what the format cannot hold, unless `lossy`; errors of the operating system.

@@ -23,8 +23,8 @@ pub mod short_table;
 mod table;
 mod thread_time;
 pub mod try_alloc;
+mod u32_array;
 mod utf8;
-mod words;
 
 pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
@@ -37,4 +37,4 @@ pub use reorder_buffer::ReorderBuffer;
 pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;
 pub use try_alloc::OutOfMemory;
-pub use words::Words;
+pub use u32_array::U32Array;

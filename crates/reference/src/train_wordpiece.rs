@@ -2,7 +2,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// What makes a pair the best.
+/// The score of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordPieceScore {
     /// Its count.
@@ -11,8 +11,8 @@ pub enum WordPieceScore {
     Likelihood,
 }
 
-/// The pieces of words in the order of their numbers: the alphabet, then what `num_merges` merges made, and the count of
-/// each merge. Pieces that are written alike are one piece. Cost: the corpus times the merges.
+/// The pieces of words in the order of their numbers: the alphabet, then what `num_merges` merges made, and the count
+/// of each merge. Pieces with the same written form are one piece. Cost: the corpus times the merges.
 pub fn train_wordpiece(
     words: &[(String, u64)],
     prefix: &str,

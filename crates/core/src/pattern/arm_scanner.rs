@@ -259,7 +259,7 @@ impl WhiteSpace {
             last = end;
             end += width;
             if width == 1 && bytes.get(end) == Some(&bytes[last]) {
-                // Indentation and empty lines are runs of one byte.
+                // Skip the rest of a run of one byte, such as indentation or empty lines.
                 end = end_of_repeat(bytes, end, 1);
                 last = end - 1;
             }

@@ -31,8 +31,8 @@ pub(super) fn close(text: &mut String) -> Result<()> {
     Ok(try_alloc::push_text(text, &quotes)?)
 }
 
-/// The first `count` characters of a text, ended by a full stop. What cannot stand before it gives way to the letters that
-/// follow in the text, so that the number of characters is kept.
+/// The first `count` characters of a text, ended by a full stop. What cannot stand before it gives way to the letters
+/// that follow in the text, so that the number of characters is kept.
 pub(super) fn close_at(text: &str, count: usize) -> Result<String> {
     let byte = |characters: usize| text.char_indices().nth(characters).map_or(text.len(), |(byte, _)| byte);
     let end = byte(count);

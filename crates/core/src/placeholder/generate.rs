@@ -171,7 +171,8 @@ impl NGramModel {
         Ok((walk, text, symbols.len()))
     }
 
-    /// Draws up to the first end of a sentence, and begins behind it, be it inside a token. Without any, a word has to do.
+    /// Draws up to the first end of a sentence, and begins behind it, be it inside a token. Without any, a word has to
+    /// do.
     fn begin_with_sentence(
         &self,
         seed: u64,

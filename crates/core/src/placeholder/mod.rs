@@ -4,9 +4,9 @@
 //! before it as it does somewhere in the corpus. The same model and seed must give the same text on every machine, so
 //! there are whole numbers only.
 //!
-//! `train` sorts the n-grams of a corpus into flat arrays, which `model` looks up and checks. `token_bytes` is the decoder
-//! of a model. `walk` draws ids, `generate` makes text of them: `spelling` finds the tokens of a text to begin with,
-//! `sentences` the words and ends of sentences, `closing` ends a text that was cut.
+//! `train` counts the n-grams of a corpus, `model` holds them in flat arrays and looks them up, `token_bytes` is its
+//! decoder. `walk` draws one token after another and `generate` turns them into text: `spelling` finds the tokens of
+//! the text to begin with, `sentences` finds words and ends of sentences, `closing` ends a text that was cut.
 mod closing;
 mod generate;
 mod model;

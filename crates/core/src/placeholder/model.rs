@@ -5,7 +5,7 @@
 //! is mapped. Such a file may be damaged: every look-up checks its bounds, and [`NGramModel::verify`] checks all.
 use std::ops::Range;
 
-use tokenmill_kernels::Words;
+use tokenmill_kernels::U32Array;
 
 use super::token_bytes::TokenBytes;
 use crate::error::{Defect, Error, Result};
@@ -84,15 +84,15 @@ pub struct NGramModel {
     pub(super) bytes: u64,
     pub(super) decoder: TokenBytes,
     /// For order 3, where the contexts begin whose first token is each symbol, and the end of the last.
-    pub(super) first_offsets: Words,
+    pub(super) first_offsets: U32Array,
     /// For order 3, the second token of each context; for order 2 the contexts are all symbols.
-    pub(super) contexts: Words,
+    pub(super) contexts: U32Array,
     /// Where the row of each context begins, and the end of the last.
-    pub(super) offsets: Words,
+    pub(super) offsets: U32Array,
     /// The successors of each context, ascending.
-    pub(super) successors: Words,
+    pub(super) successors: U32Array,
     /// How often each occurs, added up from the start of its row.
-    pub(super) counts: Words,
+    pub(super) counts: U32Array,
 }
 
 impl NGramModel {
@@ -100,7 +100,7 @@ impl NGramModel {
     ///
     /// # Errors
     /// A format error if the lengths are not those of `sizes`, or if the model is empty.
-    pub fn from_sections(sizes: Sizes, sections: [Words; 8]) -> Result<Self> {
+    pub fn from_sections(sizes: Sizes, sections: [U32Array; 8]) -> Result<Self> {
         for ((length, section), name) in sizes.lengths().into_iter().zip(&sections).zip(SECTIONS) {
             if section.len() as u64 != length {
                 let reason = format!("{} numbers where {length} belong; the file is damaged", section.len());
@@ -122,7 +122,7 @@ impl NGramModel {
     }
 
     /// The arrays, in the order of [`SECTIONS`].
-    pub fn sections(&self) -> [&Words; 8] {
+    pub fn sections(&self) -> [&U32Array; 8] {
         let TokenBytes { ids, offsets, packed } = &self.decoder;
         let Self { first_offsets, contexts, successors, counts, .. } = self;
         [ids, offsets, packed, first_offsets, contexts, &self.offsets, successors, counts]
@@ -293,7 +293,7 @@ impl NGramModel {
 }
 
 /// The part between two offsets, which must not be empty.
-fn part_of(offsets: &Words, index: usize, length: usize, name: &str) -> Result<Range<usize>> {
+fn part_of(offsets: &U32Array, index: usize, length: usize, name: &str) -> Result<Range<usize>> {
     let bounds = offsets.get(index).zip(offsets.get(index + 1));
     match bounds.map(|(start, end)| (start as usize)..(end as usize)) {
         Some(part) if part.start < part.end && part.end <= length => Ok(part),
@@ -302,7 +302,7 @@ fn part_of(offsets: &Words, index: usize, length: usize, name: &str) -> Result<R
 }
 
 /// Are these numbers ascending?
-fn ascends(words: &Words, range: Range<usize>, name: &str, ticker: &mut Ticker<'_>) -> Result<()> {
+fn ascends(words: &U32Array, range: Range<usize>, name: &str, ticker: &mut Ticker<'_>) -> Result<()> {
     ticker.spend(4 * range.len())?;
     for place in range.start + 1..range.end {
         if words.get(place - 1) >= words.get(place) {
@@ -313,7 +313,7 @@ fn ascends(words: &Words, range: Range<usize>, name: &str, ticker: &mut Ticker<'
 }
 
 /// Do these offsets go from 0 to `end`, without a step back, or with `is_strict` without an empty part?
-fn ends(words: &Words, end: usize, is_strict: bool, name: &str, ticker: &mut Ticker<'_>) -> Result<()> {
+fn ends(words: &U32Array, end: usize, is_strict: bool, name: &str, ticker: &mut Ticker<'_>) -> Result<()> {
     ticker.spend(4 * words.len())?;
     let last = words.len().saturating_sub(1);
     if words.get(0) != Some(0) || words.get(last) != Some(end as u32) {

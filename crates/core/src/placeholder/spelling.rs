@@ -18,8 +18,8 @@ struct Step {
     tokens: usize,
 }
 
-/// The fewest tokens that spell a text and follow one another in the corpus. The first may begin with a space that the text
-/// does not have.
+/// The fewest tokens that spell a text and follow one another in the corpus. The first may begin with a space that the
+/// text does not have.
 ///
 /// # Errors
 /// A vocabulary error if there are none; a format error if the model is damaged.

@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use tokenmill_kernels::Words;
+use tokenmill_kernels::U32Array;
 
 use super::{Amount, NGramModel, Order, Request, Start};
 use crate::compile::compile;
@@ -83,7 +83,7 @@ proptest! {
         let place = place.index(length);
         prop_assume!(sections[section][place] != number);
         sections[section][place] = number;
-        let changed = NGramModel::from_sections(model.sizes(), sections.map(Words::from)).unwrap();
+        let changed = NGramModel::from_sections(model.sizes(), sections.map(U32Array::from)).unwrap();
         // Other ids, bytes and counts may make another model that is sound; its file has a checksum.
         if section > 2 && section < 6 {
             let verified = changed.verify(&Unwatched);

@@ -1,7 +1,7 @@
 //! The decoder of a model: the bytes of each of its tokens, in one buffer addressed by offsets.
 //!
 //! Tokens are numbered in the order of their ids: such a number is a *symbol*. The model knows symbols alone.
-use tokenmill_kernels::{Words, try_alloc};
+use tokenmill_kernels::{U32Array, try_alloc};
 
 use crate::engine::{DecodeOptions, Engine};
 use crate::error::{Defect, Error, Result};
@@ -15,16 +15,16 @@ const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 #[derive(Debug, Clone)]
 pub(super) struct TokenBytes {
     /// The id of each symbol, ascending.
-    pub(super) ids: Words,
+    pub(super) ids: U32Array,
     /// Where the bytes of each symbol begin, and the end of the last.
-    pub(super) offsets: Words,
+    pub(super) offsets: U32Array,
     /// The bytes, four in a number, the first in its lowest bits.
-    pub(super) packed: Words,
+    pub(super) packed: U32Array,
 }
 
 impl TokenBytes {
-    /// Asks an engine for the bytes of ids, which are ascending. `before` has for each an id that stands before it in the
-    /// corpus: a decoder may write a token otherwise at the start of a text.
+    /// Asks an engine for the bytes of ids, which are ascending. `before` has for each an id that stands before it in
+    /// the corpus: a decoder may write a token otherwise at the start of a text.
     ///
     /// # Errors
     /// A vocabulary error for an id that does not exist; as [`Engine::decode`].
@@ -65,7 +65,7 @@ impl TokenBytes {
         }
         let padded = bytes.len().next_multiple_of(4);
         try_alloc::resize(&mut bytes, padded, 0)?;
-        Ok(Self { ids: ids.into(), offsets: offsets.into(), packed: Words::from_bytes(&bytes)? })
+        Ok(Self { ids: ids.into(), offsets: offsets.into(), packed: U32Array::from_bytes(&bytes)? })
     }
 
     /// The number of symbols.

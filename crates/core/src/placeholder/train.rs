@@ -19,8 +19,8 @@ impl NGramModel {
     /// Counts the n-grams of a corpus. The model holds the bytes that each id decodes to.
     ///
     /// # Errors
-    /// A training error for a corpus that is empty or has 2^32 ids; a vocabulary error for an id that the tokenizer does
-    /// not have; errors of the watch; out of memory.
+    /// A training error for a corpus that is empty or has 2^32 ids; a vocabulary error for an id that the tokenizer
+    /// does not have; errors of the watch; out of memory.
     pub fn train(engine: &Engine, ids: &[TokenId], order: Order, watch: &dyn Watch) -> Result<Self> {
         if ids.is_empty() {
             return Err(Error::training("there is no token to learn from; give a text that is not empty"));

@@ -35,7 +35,8 @@ enum Last {
     Glued(Vec<u32>),
 }
 
-const UNSEEN: u32 = u32::MAX;
+/// In place of a symbol: the character does not occur.
+pub(super) const UNSEEN: u32 = u32::MAX;
 
 impl Alphabet {
     /// The alphabet of these pretokens.
@@ -124,11 +125,13 @@ impl Alphabet {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str> {
+/// The characters of a pretoken.
+pub(super) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| Error::internal("a pretoken was cut inside a character"))
 }
 
-fn see(seen: &mut Vec<u32>, char: char) {
+/// Marks a character as one that occurs.
+pub(super) fn see(seen: &mut Vec<u32>, char: char) {
     let at = char as usize;
     if seen.len() <= at {
         seen.resize(at + 1, UNSEEN);

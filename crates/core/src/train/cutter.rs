@@ -34,8 +34,8 @@ impl Cutter {
         })
     }
 
-    /// Calls `each` with every pretoken of a text and a number that grows from one to the next, below the bytes of the
-    /// text: where the pretoken begins, or how many are before it.
+    /// Calls `each` with every pretoken of a text, and a number that ascends and is less than the bytes of the text:
+    /// its start, or for steps the number of pretokens before it.
     pub(super) fn for_each(
         &self,
         text: &str,

@@ -28,7 +28,7 @@ impl Layout {
         Self { literals, first_id, special: options.special_ids }
     }
 
-    /// The special tokens, behind `learned` other ones or before them.
+    /// The special tokens, before or after the `learned` other tokens.
     fn added_tokens(&self, learned: usize) -> Result<Vec<AddedToken>> {
         if learned + self.literals.len() > NO_ID as usize {
             return Err(Error::training("more than 2^32 - 1 tokens"));
@@ -87,7 +87,7 @@ impl Layout {
         let added_tokens = self.added_tokens(written.len())?;
         let id_of =
             |literal: &str| added_tokens.iter().find(|token| token.content == literal).map(|token| token.id);
-        // Special tokens are no tokens of the model: text would become one.
+        // The model must not contain special tokens, since text would become one.
         let mut tokens = TokenList::default();
         for (id, piece) in (self.first_id..).zip(written) {
             tokens.push(id, piece.as_bytes());
@@ -97,7 +97,7 @@ impl Layout {
         if let Some(BertTemplate { cls, sep }) = template {
             let named = |literal: String| id_of(&literal).map(|id| (literal, id));
             let (Some(cls), Some(sep)) = (named(cls), named(sep)) else {
-                return Err(Error::internal("a template of tokens that are not there"));
+                return Err(Error::internal("a template of tokens that do not exist"));
             };
             post_processor.push(PostProcessor::Bert { sep, cls });
         }

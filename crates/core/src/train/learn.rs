@@ -66,7 +66,7 @@ pub(super) struct Learner {
     lens: Vec<u32>,
     /// Size of each token as counted by `max_token_length`.
     sizes: Vec<u32>,
-    pairs: Pairs,
+    pairs: Pairs<Pair>,
     queue: Queue,
     order: Order,
     limits: Limits,
@@ -182,7 +182,7 @@ impl Learner {
                 number
             } else {
                 try_alloc::push(&mut occurrences, 0)?;
-                seen.add(Pair { count: 0, left, right, positions: Box::default() })?
+                seen.add((left, right), Pair { count: 0, left, right, positions: Box::default() })?
             };
             seen.get_mut(number).count += self.weight(at - 1);
             occurrences[number as usize] += 1;
@@ -256,7 +256,7 @@ impl Learner {
             0
         };
         let key = self.order.key(left, right, position, &self.tokens);
-        let pair = self.pairs.add(Pair { count, left, right, positions })?;
+        let pair = self.pairs.add((left, right), Pair { count, left, right, positions })?;
         self.queue.push(Waiting { count, key, left, right, pair }, &self.order, &self.tokens)
     }
 

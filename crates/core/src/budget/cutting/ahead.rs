@@ -1,8 +1,8 @@
-//! The ids of the text in front of a search, encoded in blocks.
+//! Encodes the text ahead of a search, in blocks, on several threads.
 //!
 //! In: a text and its cuts. Out: the ids from a cut on, and where the token of each ends. A block begins and ends at a
-//! cut, so that its ids are those of every longer part. Only for ids that are the bytes of the text. The memory it needs
-//! depends on the number of threads, not on the text, but for a part without cuts.
+//! cut, so that its ids are those of every longer part. Only for tokenizers whose ids stand for the bytes of the text.
+//! Memory depends on the number of threads, not on the length of the text, except for a part without cuts.
 use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
@@ -14,13 +14,14 @@ use crate::threads;
 
 use crate::budget::parts::PartEncoder;
 
-/// Bytes that one thread encodes at a time: alone, and beside others. Tests have many blocks in a text.
+/// Bytes that a thread encodes at a time: if it is the only one, and if there are several. Tests use small blocks, so
+/// that a short text has many.
 const UNIT: (usize, usize) = (if cfg!(test) { 1 << 4 } else { 1 << 16 }, threads::BYTES_PER_THREAD);
 
-/// Units of each thread in a block.
+/// Units per thread in a block.
 const TURNS: usize = 4;
 
-/// Ids of a part of the text.
+/// The ids of a part of the text.
 #[derive(Default)]
 struct Part {
     ids: Vec<TokenId>,
@@ -28,15 +29,15 @@ struct Part {
     ends: Vec<usize>,
 }
 
-/// The ids in front of a search.
+/// The block that is encoded now.
 pub(super) struct Ahead {
     threads: usize,
-    /// Where the block ends.
+    /// The end of the block in the text.
     end: usize,
     known: Part,
-    /// The ids before the last place that was asked for.
+    /// The number of ids in the block before the last requested cut.
     number: usize,
-    /// A block could not be encoded: whoever comes to the place tells why.
+    /// A block could not be encoded. The search reports the error when it reaches the place.
     is_off: bool,
 }
 
@@ -46,8 +47,8 @@ impl Ahead {
         Self { threads, end: 0, known: Part::default(), number: 0, is_off: false }
     }
 
-    /// The ids from a cut on, which is not before the last one, and where each ends: `count` of them, or fewer if the
-    /// text ends. `None` if they are not known.
+    /// The ids from a cut on, and where each ends: `count` of them, or fewer if the text ends. Cuts must not descend
+    /// from call to call. `None` if a block could not be encoded.
     pub(super) fn ids(
         &mut self,
         from: usize,
@@ -64,7 +65,7 @@ impl Ahead {
             self.number += ends[self.number..].partition_point(|&end| end <= from);
         }
         while self.known.ids.len() - self.number < count && self.end < text.len() && !self.is_off {
-            // What is before the last place is not needed again.
+            // The search never goes back.
             self.known.ids.drain(..self.number);
             self.known.ends.drain(..self.number);
             self.number = 0;
@@ -103,7 +104,7 @@ impl Ahead {
         };
         match done {
             Ok(()) => self.end = places.last().copied().unwrap_or(text.len()),
-            // Who comes to its place tells it.
+            // The text before the error may be cut without it.
             Err(error) if matches!(error.kind, Kind::UnknownToken { .. } | Kind::Pattern { .. }) => {
                 self.is_off = true;
             }

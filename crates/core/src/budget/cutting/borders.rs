@@ -143,9 +143,9 @@ impl<'a> Borders<'a> {
         self.rest = ends_behind(self.border, self.text, place);
     }
 
-    /// Drops borders before `before`, which will not be asked for again.
-    pub(super) fn forget(&mut self, before: usize) {
-        let number = self.found.partition_point(|&border| border < before).saturating_sub(1);
+    /// Drops borders before `at`, which will not be requested again.
+    pub(super) fn forget(&mut self, at: usize) {
+        let number = self.found.partition_point(|&border| border < at).saturating_sub(1);
         // Draining moves what is left, so not on every call.
         if 2 * number > self.found.len() + 32 {
             self.from = self.found[number - 1];

@@ -1,9 +1,9 @@
-//! The cuts of one text. A part in which none was found is not searched again.
+//! Finds the cuts of one text, and remembers a part without any, so that it is not searched again.
 use std::ops::Range;
 
 use crate::engine::{Cut, Cuts};
 
-/// A search that reads more bytes than this remembers that there is no cut.
+/// A part without cuts is remembered if it has more bytes than this.
 pub(super) const FAR: usize = 1 << 8;
 
 /// Finds the cuts of one text.

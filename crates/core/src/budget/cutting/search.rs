@@ -45,7 +45,7 @@ pub(super) struct Search<'a> {
     passed: Vec<(Cut, usize)>,
     /// Is each id the bytes of its token in the text, so that the length of a token says where it begins?
     are_bytes: bool,
-    /// What encodes the text in front of the search; `None` if only as much is encoded as a part needs.
+    /// Encodes the text ahead of the search; `None` if no more is to be encoded than a part needs.
     ahead: Option<Ahead>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A search that comes through all of the text from left to right. Up to `threads` threads encode it.
+    /// A search that will go through all of the text from left to right. Up to `threads` threads encode it.
     pub(super) fn through_all(mut self, threads: usize) -> Self {
         self.ahead = self.are_bytes.then(|| Ahead::new(threads));
         self
@@ -260,7 +260,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// As [`Self::pass_cuts`], with ids that are known from a cut near `start` on. `false` if they are not.
+    /// As [`Self::pass_cuts`], with ids that were encoded ahead. `false` if there is no cut near `start`, or no such
+    /// ids.
     fn read_ahead(
         &mut self,
         ahead: &mut Ahead,
@@ -300,13 +301,14 @@ impl<'a> Search<'a> {
         Ok(true)
     }
 
-    /// The last place at which a part does not yet hold the next cut after `at`.
+    /// The last place where a part can end without containing the next cut after `at`. Up to there a part may have few
+    /// enough ids, if it has them up to `at`.
     fn before_next_cut(&mut self, at: usize) -> usize {
         let length = self.text.len();
         self.cuts.next(at + 1..length).map_or(length, |cut| cut.seen - 1)
     }
 
-    /// Begins a part without ids.
+    /// Starts a part that has no ids yet.
     fn pass_start(&mut self, start: usize, ids: &mut Vec<TokenId>) {
         ids.clear();
         self.passed.clear();
@@ -376,7 +378,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Does a part without cuts have more than `limit` ids, and is that known before all of it is read?
+    /// Does a part without cuts have more than `limit` ids? Reads only as much as that takes. `false` also if it cannot
+    /// be told.
     fn is_over_before(&mut self, end: usize, from: usize, limit: usize) -> Result<bool> {
         let prefixes = LongPrefixes::new(&self.encoder, &self.text[from..end], &mut self.memo)?;
         let Some(mut prefixes) = prefixes else { return Ok(false) };

@@ -136,7 +136,8 @@ impl ChunkStream {
         Ok(())
     }
 
-    /// An error, with its place in the whole text, in characters: so [`Engine::chunk`] gives it to a caller with a `str`.
+    /// An error, with its place in the whole text, in characters: so [`Engine::chunk`] gives it to a caller with a
+    /// `str`.
     fn moved(&self, error: Error) -> Error {
         error.placed(|place| match place {
             Place::Byte(at) => {

@@ -32,7 +32,7 @@ use tree::{PrefixTree, TreeScratch};
 /// Ranges per unit of work of a thread.
 const RANGES: usize = 1 << 12;
 
-/// What is known of the ends of a range is prefetched so many ranges before.
+/// How many ranges ahead the counts at the ends of a range are prefetched.
 const AHEAD: usize = 6;
 
 /// The unit of the positions of a range.
@@ -121,7 +121,7 @@ impl IntervalCounter {
         self.count_range((start, stop), unit, (&recognizer, matcher), &mut TreeScratch::default(), watch)
     }
 
-    /// What tells tokens apart, where ranges are counted by a tree.
+    /// The matcher, if ranges are counted by a tree.
     fn matcher(&self, watch: &dyn Watch) -> Result<Option<Matcher<'_>>> {
         match (&self.known, PretokenModel::of(&self.engine, &mut Ticker::new(watch))?) {
             (Known::Tree(_), PretokenModel::Tokens(matcher)) => Ok(Some(matcher)),
@@ -170,7 +170,7 @@ impl IntervalCounter {
         Ok(counts)
     }
 
-    /// Prefetches what is known of both ends of a range of these units.
+    /// Prefetches the counts at both ends of a range.
     fn prefetch(&self, [start, stop]: [i64; 2], unit: Unit) {
         let place = |place: i64| usize::try_from(place).unwrap_or(usize::MAX);
         match (&self.known, unit) {
@@ -183,7 +183,7 @@ impl IntervalCounter {
         }
     }
 
-    /// As [`Self::prefetch`], for what tells the bytes of characters.
+    /// Prefetches the bytes at which both ends of a range of characters are.
     fn prefetch_places(&self, [start, stop]: [i64; 2], unit: Unit) {
         if unit == Unit::Characters {
             for place in [start, stop] {

@@ -233,11 +233,11 @@ impl Sums {
         Some(64 * word + 63 - bits.leading_zeros() as usize)
     }
 
-    /// Prefetches what is known at both ends of a range.
+    /// Prefetches the entries at both ends of a range.
     pub(super) fn prefetch(&self, start: usize, end: usize) {
         prefetch(&self.behind, start);
         prefetch(&self.before, end);
-        // At the first cut.
+        // About where the first cut is.
         prefetch(&self.before, start.saturating_add(4));
         prefetch(&self.cuts, start / 64);
     }

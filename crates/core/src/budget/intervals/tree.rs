@@ -93,11 +93,11 @@ impl PrefixTree {
         Ok(Self { prefixes, suffixes })
     }
 
-    /// Prefetches what is known at both ends of a range.
+    /// Prefetches the entries at both ends of a range.
     pub(super) fn prefetch(&self, start: usize, end: usize) {
         prefetch(&self.suffixes, start);
         prefetch(&self.prefixes, end);
-        // Where the first token of the suffix ends.
+        // About where the first token of the suffix ends.
         prefetch(&self.prefixes, start.saturating_add(4));
     }
 
@@ -138,7 +138,7 @@ impl PrefixTree {
             if next > end || next <= at {
                 return None;
             }
-            // The tokens of a suffix up to a place are the encoding of what is before it.
+            // Tokens of a suffix up to `end` are a valid encoding of the range.
             if next == end {
                 return Some(next);
             }

@@ -3,10 +3,10 @@
 //! In: distinct words with their counts. Out: the pieces, in the order in which they were made. The naive twin in
 //! `tokenmill-reference` defines the result: count everything, merge the best pair everywhere, start again.
 //!
-//! A piece that does not begin a word is written with a prefix. Pieces that are written alike are one piece, however
-//! they were made, so a count may also rise. A queue in which each pair has one place (`queue`) takes every change as
-//! it comes; for the likelihood these are the pairs of all three symbols of a merge, since their counts divide.
-mod pairs;
+//! A piece that does not begin a word is written with a prefix. Two pieces with the same written form are one piece,
+//! whichever merge made them. So the count of a pair may also rise, and an entry of the queue is no upper bound: each
+//! pair has one entry, which moves whenever a count changes (`queue`). With the likelihood a merge changes the scores
+//! of all pairs of its two parts and of its product.
 mod pieces;
 mod queue;
 mod score;
@@ -16,20 +16,33 @@ mod words;
 
 use tokenmill_kernels::try_alloc;
 
-use self::pairs::Pairs;
 use self::pieces::Pieces;
 use self::queue::Queue;
 use self::score::Counts;
 pub use self::score::Score;
 use self::words::{Occurrence, Words};
+use super::alphabet::{UNSEEN, see, text};
 use super::options::{Target, TrainOptions, WordPieceOptions};
+use super::pairs::Pairs;
 use super::report::StopReason;
 use super::types::Types;
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
-/// A char that is not part of the alphabet.
-const UNKNOWN: u32 = u32::MAX;
+/// Two symbols that stand side by side, or did.
+#[derive(Debug)]
+struct Pair {
+    left: u32,
+    right: u32,
+    /// How often they stand side by side, weighted; overlapping occurrences count.
+    count: u64,
+    /// The positions of the left symbol: every occurrence, and stale positions.
+    positions: Vec<u32>,
+    /// Has the pair changed in this step?
+    is_touched: bool,
+    /// May it never be merged?
+    is_refused: bool,
+}
 
 /// What was learned.
 #[derive(Debug)]
@@ -49,14 +62,14 @@ struct Learner<'a> {
     options: &'a TrainOptions,
     score: Score,
     pieces: Pieces,
-    /// By symbol: its length in characters.
+    /// The length of each symbol in characters.
     sizes: Vec<usize>,
-    /// By symbol: how often it occurs. Only for the likelihood, as is `pairs_of`.
+    /// How often each symbol occurs. Only the likelihood needs this and `pairs_of`.
     counts: Vec<u64>,
-    /// By symbol: the pairs that it is part of, and some that are no more.
+    /// The pairs that each symbol is part of; pairs that no longer occur are removed now and then.
     pairs_of: Vec<Vec<u32>>,
     words: Words,
-    pairs: Pairs,
+    pairs: Pairs<Pair>,
     queue: Queue,
     /// Pairs whose counts changed in this step.
     touched: Vec<u32>,
@@ -100,8 +113,8 @@ pub(super) fn learn(
 }
 
 impl Learner<'_> {
-    /// The alphabet: characters that occur, sorted, then those that continue a word, with the prefix; and the words in
-    /// these symbols.
+    /// Numbers the alphabet (all characters, sorted; then, with the prefix, those that continue a word) and spells the
+    /// words in it.
     fn lay_out(&mut self, types: &Types, ticker: &mut Ticker<'_>) -> Result<()> {
         let (mut all, mut continuing) = (Vec::new(), Vec::new());
         for (bytes, _) in types.iter() {
@@ -132,7 +145,7 @@ impl Learner<'_> {
 
     /// Numbers the characters that were seen, by code point.
     fn number(&mut self, seen: &mut [u32], begins: bool) -> Result<()> {
-        for (at, number) in seen.iter_mut().enumerate().filter(|(_, number)| **number != UNKNOWN) {
+        for (at, number) in seen.iter_mut().enumerate().filter(|(_, number)| **number != UNSEEN) {
             let char = char::from_u32(at as u32).unwrap_or(char::REPLACEMENT_CHARACTER);
             *number = self.add(&self.pieces.of_char(char, begins), 1)?;
         }
@@ -162,15 +175,21 @@ impl Learner<'_> {
         for at in 0..self.words.len() as u32 {
             ticker.spend(8)?;
             if let Some((left, right, count)) = self.words.pair_at(at) {
-                self.bear((left, right), count, at)?;
+                self.add_occurrence((left, right), count, at)?;
             }
         }
         self.queue_touched(ticker)
     }
 
-    /// A pair stands at a place from now on.
-    fn bear(&mut self, (left, right): (u32, u32), count: u64, at: u32) -> Result<()> {
-        let number = self.pairs.find_or_add(left, right)?;
+    /// Counts an occurrence of a pair at a position.
+    fn add_occurrence(&mut self, (left, right): (u32, u32), count: u64, at: u32) -> Result<()> {
+        let number = if let Some(number) = self.pairs.find(left, right) {
+            number
+        } else {
+            let positions = Vec::new();
+            let pair = Pair { left, right, count: 0, positions, is_touched: false, is_refused: false };
+            self.pairs.add((left, right), pair)?
+        };
         if self.score == Score::Likelihood && self.pairs.get(number).count == 0 {
             try_alloc::push(&mut self.pairs_of[left as usize], number)?;
             if left != right {
@@ -179,12 +198,12 @@ impl Learner<'_> {
         }
         let pair = self.pairs.get_mut(number);
         pair.count += count;
-        try_alloc::push(&mut pair.places, at)?;
+        try_alloc::push(&mut pair.positions, at)?;
         self.touch(number)
     }
 
-    /// A pair no longer stands at some place.
-    fn lower(&mut self, (left, right): (u32, u32), count: u64) -> Result<()> {
+    /// Removes an occurrence of a pair; its position stays in the list and is ignored.
+    fn remove_occurrence(&mut self, (left, right): (u32, u32), count: u64) -> Result<()> {
         let Some(number) = self.pairs.find(left, right) else {
             return Err(Error::internal("a pair that was not counted"));
         };
@@ -199,7 +218,7 @@ impl Learner<'_> {
         Ok(())
     }
 
-    /// Moves every pair that changed to its place in the queue.
+    /// Updates the queue entry of every pair that changed.
     fn queue_touched(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
         let touched = std::mem::take(&mut self.touched);
         for &number in &touched {
@@ -208,7 +227,7 @@ impl Learner<'_> {
             pair.is_touched = false;
             let (left, right, count) = (pair.left, pair.right, pair.count);
             if count == 0 {
-                pair.places = Vec::new();
+                pair.positions = Vec::new();
             }
             if count < self.options.min_frequency || pair.is_refused {
                 self.queue.remove(number);
@@ -267,27 +286,27 @@ impl Learner<'_> {
         Ok(LearnedPieces { written, merges, merge_counts, stopped_early })
     }
 
-    /// Replaces every occurrence of a pair, from the left and without overlap.
+    /// Repositions every occurrence of a pair, from the left and without overlap.
     fn replace(&mut self, number: u32, symbol: u32, ticker: &mut Ticker<'_>) -> Result<()> {
         let pair = self.pairs.get_mut(number);
         let (left, right) = (pair.left, pair.right);
-        let mut places = std::mem::take(&mut pair.places);
-        // Places are added step by step; a place that was added twice is replaced once.
-        if !places.is_sorted() {
-            places.sort_unstable();
+        let mut positions = std::mem::take(&mut pair.positions);
+        // A pair that comes back gets its positions in several steps.
+        if !positions.is_sorted() {
+            positions.sort_unstable();
         }
-        for at in places {
+        for at in positions {
             ticker.spend(16)?;
             let Some(found) = self.words.replace(at, (left, right), symbol) else { continue };
             let Occurrence { before, after, count } = found;
-            self.lower((left, right), count)?;
-            if let Some((place, before)) = before {
-                self.lower((before, left), count)?;
-                self.bear((before, symbol), count, place)?;
+            self.remove_occurrence((left, right), count)?;
+            if let Some((position, before)) = before {
+                self.remove_occurrence((before, left), count)?;
+                self.add_occurrence((before, symbol), count, position)?;
             }
             if let Some(after) = after {
-                self.lower((right, after), count)?;
-                self.bear((symbol, after), count, at)?;
+                self.remove_occurrence((right, after), count)?;
+                self.add_occurrence((symbol, after), count, at)?;
             }
             if self.score == Score::Likelihood {
                 self.counts[left as usize] -= count;
@@ -303,14 +322,14 @@ impl Learner<'_> {
         Ok(())
     }
 
-    /// All pairs of a symbol have another score now.
+    /// Marks all pairs of a symbol as changed.
     fn touch_pairs_of(&mut self, symbol: u32, ticker: &mut Ticker<'_>) -> Result<()> {
         let mut numbers = std::mem::take(&mut self.pairs_of[symbol as usize]);
         ticker.spend(4 * numbers.len())?;
         for &number in &numbers {
             self.touch(number)?;
         }
-        // A pair that occurs again is added again.
+        // `add_occurrence` adds a pair again when it occurs again.
         numbers.retain(|&number| self.pairs.get(number).count > 0);
         self.pairs_of[symbol as usize] = numbers;
         Ok(())
@@ -318,23 +337,11 @@ impl Learner<'_> {
 
     /// Why no pair is left.
     fn reason(&self) -> StopReason {
-        let is_left = (0..self.pairs.len() as u32).any(|number| self.pairs.get(number).count > 0);
+        let is_left = self.pairs.iter().any(|pair| pair.count > 0);
         match (is_left, self.is_refused) {
             (false, _) => StopReason::NoPairLeft,
             (true, true) => StopReason::MaxTokenLength,
             (true, false) => StopReason::MinFrequency,
         }
     }
-}
-
-fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Error::internal("a word was cut inside a character"))
-}
-
-fn see(seen: &mut Vec<u32>, char: char) {
-    let at = char as usize;
-    if seen.len() <= at {
-        seen.resize(at + 1, UNKNOWN);
-    }
-    seen[at] = 0;
 }

@@ -1,7 +1,7 @@
-//! The symbols of WordPiece: written forms, each with a number.
+//! The symbols of WordPiece, numbered, with their written forms.
 //!
-//! In: characters, then pairs of symbols. Out: the number of what they are written as. Two pairs may be written alike
-//! (`a` and `##bc`, `ab` and `##c`); they make the same symbol.
+//! In: characters, then pairs of symbols. Out: the number of their written form. Two pairs may have the same written
+//! form (`a` and `##bc`, `ab` and `##c`); they make the same symbol.
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;

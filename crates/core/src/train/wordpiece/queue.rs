@@ -1,4 +1,5 @@
-//! The queue of pairs, best first. A pair is in it once, and moves when its counts change: scores rise and fall.
+//! The queue of pairs, best first: a binary heap that knows the slot of each pair, so that an entry can move when the
+//! counts of its pair change. Scores rise and fall.
 use std::cmp::Ordering;
 
 use tokenmill_kernels::try_alloc;
@@ -6,7 +7,7 @@ use tokenmill_kernels::try_alloc;
 use super::score::{Counts, Score};
 use crate::error::Result;
 
-/// In place of a place: the pair is not queued.
+/// In place of a slot: the pair is not queued.
 const NOT_QUEUED: u32 = u32::MAX;
 
 /// A queued pair.
@@ -18,18 +19,18 @@ struct Entry {
     pair: u32,
 }
 
-/// A binary heap in which each pair knows its place.
+/// A binary heap with at most one entry for each pair.
 #[derive(Debug)]
 pub(super) struct Queue {
     score: Score,
     heap: Vec<Entry>,
-    /// By pair.
-    places: Vec<u32>,
+    /// The slot of each pair in `heap`.
+    slots: Vec<u32>,
 }
 
 impl Queue {
     pub(super) fn new(score: Score) -> Self {
-        Self { score, heap: Vec::new(), places: Vec::new() }
+        Self { score, heap: Vec::new(), slots: Vec::new() }
     }
 
     /// The best pair. Of equal ones that with the smallest symbols.
@@ -37,25 +38,25 @@ impl Queue {
         self.heap.first().map(|entry| entry.pair)
     }
 
-    /// Queues a pair of two symbols, or moves it to where it belongs.
+    /// Queues a pair of two symbols, or updates its entry.
     ///
     /// # Errors
     /// Out of memory.
     pub(super) fn put(&mut self, pair: u32, (left, right): (u32, u32), counts: Counts) -> Result<()> {
-        if self.places.len() <= pair as usize {
-            let more = pair as usize + 1 - self.places.len();
-            try_alloc::reserve(&mut self.places, more)?;
-            self.places.resize(pair as usize + 1, NOT_QUEUED);
+        if self.slots.len() <= pair as usize {
+            let more = pair as usize + 1 - self.slots.len();
+            try_alloc::reserve(&mut self.slots, more)?;
+            self.slots.resize(pair as usize + 1, NOT_QUEUED);
         }
         let entry = Entry { counts, left, right, pair };
-        match self.places[pair as usize] {
+        match self.slots[pair as usize] {
             NOT_QUEUED => {
                 let at = self.heap.len();
                 try_alloc::push(&mut self.heap, entry)?;
                 self.rise(at, entry);
             }
-            place => {
-                let at = place as usize;
+            slot => {
+                let at = slot as usize;
                 if self.heap[at].counts != counts {
                     self.settle(at, entry);
                 }
@@ -66,8 +67,8 @@ impl Queue {
 
     /// Removes a pair, if it is queued.
     pub(super) fn remove(&mut self, pair: u32) {
-        let Some(place) = self.places.get_mut(pair as usize) else { return };
-        let at = std::mem::replace(place, NOT_QUEUED);
+        let Some(slot) = self.slots.get_mut(pair as usize) else { return };
+        let at = std::mem::replace(slot, NOT_QUEUED);
         if at == NOT_QUEUED {
             return;
         }
@@ -77,7 +78,7 @@ impl Queue {
         }
     }
 
-    /// Puts an entry at a place, and moves it up or down.
+    /// Puts an entry into a slot, and moves it up or down from there.
     fn settle(&mut self, at: usize, entry: Entry) {
         if at > 0 && self.before(&entry, &self.heap[(at - 1) / 2]) {
             self.rise(at, entry);
@@ -118,7 +119,7 @@ impl Queue {
 
     fn set(&mut self, at: usize, entry: Entry) {
         self.heap[at] = entry;
-        self.places[entry.pair as usize] = at as u32;
+        self.slots[entry.pair as usize] = at as u32;
     }
 
     fn before(&self, a: &Entry, b: &Entry) -> bool {

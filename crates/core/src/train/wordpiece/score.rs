@@ -1,16 +1,16 @@
-//! How good a pair is: what decides which one is merged next.
+//! The score of a pair: the pair with the highest one is merged next.
 use std::cmp::Ordering;
 
-/// What makes a pair of WordPiece the next one.
+/// The score by which WordPiece chooses the next pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Score {
-    /// How often it occurs.
+    /// The count of the pair.
     Frequency,
-    /// How often it occurs, divided by how often its left part does and by how often its right part does.
+    /// The count of the pair, divided by the counts of its left and of its right part.
     Likelihood,
 }
 
-/// What the score of a pair depends on, as it was when it was queued.
+/// The counts that the score of a pair depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) pair: u64,
@@ -28,7 +28,7 @@ impl Score {
     }
 }
 
-/// The product of three numbers: all but its low 64 bits, and these.
+/// The product of three numbers, as its upper 128 bits and its lower 64.
 fn product(a: u64, b: u64, c: u64) -> (u128, u64) {
     let (a, both) = (u128::from(a), u128::from(b) * u128::from(c));
     let low = (both & u128::from(u64::MAX)) * a;

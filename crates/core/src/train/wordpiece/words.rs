@@ -1,12 +1,12 @@
-//! The words of the corpus as rows of symbols that are linked to their neighbours.
+//! The words of the corpus: symbols in doubly linked lists, all in one array.
 use tokenmill_kernels::try_alloc;
 
 use crate::error::{Error, Result};
 
-/// In place of a symbol: this place is now part of the token before it.
+/// In place of a symbol: the position belongs to the symbol before it, which was merged.
 const GONE: u32 = u32::MAX;
 
-/// In place of a place: the word ends here.
+/// In place of a position: the word ends here.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ struct Cell {
     word: u32,
 }
 
-/// All words. A place is that of a symbol when no pair was merged yet.
+/// All words. A position is the index of a character; a merged symbol has that of its first one.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     cells: Vec<Cell>,
@@ -28,7 +28,7 @@ pub(super) struct Words {
 /// An occurrence of a pair, and what is beside it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Occurrence {
-    /// The place and the symbol before it.
+    /// The position and the symbol before it.
     pub(super) before: Option<(u32, u32)>,
     /// The symbol after it.
     pub(super) after: Option<u32>,
@@ -37,7 +37,7 @@ pub(super) struct Occurrence {
 }
 
 impl Words {
-    /// Appends a word; rows of one symbol are left out.
+    /// Appends a word. A word of one symbol is left out: it has no pair.
     ///
     /// # Errors
     /// Out of memory; a training error for more than 2^32 symbols.
@@ -62,19 +62,19 @@ impl Words {
         Ok(())
     }
 
-    /// The number of places.
+    /// The number of positions.
     pub(super) fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// The pair that begins at a place, and how often its word occurs.
+    /// The pair that begins at a position, and how often its word occurs.
     pub(super) fn pair_at(&self, at: u32) -> Option<(u32, u32, u64)> {
         let cell = self.cells[at as usize];
         let next = self.cells.get(cell.after as usize)?;
         Some((cell.symbol, next.symbol, self.counts[cell.word as usize]))
     }
 
-    /// Replaces a pair by one symbol, if the pair begins at a place.
+    /// Replaces a pair by one symbol, if the pair begins at this position.
     pub(super) fn replace(&mut self, at: u32, (left, right): (u32, u32), symbol: u32) -> Option<Occurrence> {
         let cell = self.cells[at as usize];
         let next = *self.cells.get(cell.after as usize)?;

@@ -141,7 +141,7 @@ impl CanonicalCuts {
         count
     }
 
-    /// Is a place between two bytes a cut? `false` also where more has to be looked at.
+    /// Is there a cut between these two bytes, whatever surrounds them? `false` for bytes that are not ASCII.
     #[inline]
     pub(super) fn between_ascii(&self, before: u8, after: u8) -> bool {
         (before | after).is_ascii() && !self.bytes.contains(before, after)

@@ -132,8 +132,8 @@ impl Matcher<'_> {
         })
     }
 
-    /// Do any two symbols stay apart of which one ends with a byte and the other begins with one? `false` also where only
-    /// the symbols tell.
+    /// Does any symbol that ends with `before` stay apart from any that begins with `after`? `false` also if that
+    /// depends on the symbols.
     #[inline]
     pub fn bytes_stay_apart(&self, before: u8, after: u8) -> bool {
         self.cuts.between_ascii(before, after)

@@ -1,9 +1,10 @@
 //! Arrays of 32-bit numbers that are owned, or are parts of a mapped file.
 //!
-//! In: a vector, bytes, or an open file. Out: numbers, one at a time, with every index checked. Another process may write
-//! to a mapped file at any time. So its numbers are read atomically and never lent out as a slice: a change gives other
-//! numbers, nothing worse. A file that is made shorter while it is mapped ends the process that reads behind its new
-//! end; files that are replaced by a rename, as every save does, keep their old contents for whoever has them mapped.
+//! In: a vector, bytes, or an open file. Out: numbers, one at a time, with every index checked. Another process may
+//! write to a mapped file at any time. So its numbers are read atomically and never lent as a slice: a write changes
+//! numbers and does no other harm. Truncating a mapped file in place makes the system end a process that reads past its
+//! new end; a file that is replaced by a rename, as in every save, keeps its old contents for the processes that have
+//! it mapped.
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ const WIDTH: usize = size_of::<u32>();
 
 /// An array of 32-bit numbers. Immutable; clones share their memory.
 #[derive(Clone)]
-pub struct Words(Memory);
+pub struct U32Array(Memory);
 
 #[derive(Clone)]
 enum Memory {
@@ -28,7 +29,7 @@ enum Memory {
     },
 }
 
-impl Words {
+impl U32Array {
     /// The number of numbers.
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -112,15 +113,15 @@ impl Words {
     }
 }
 
-impl From<Vec<u32>> for Words {
+impl From<Vec<u32>> for U32Array {
     fn from(words: Vec<u32>) -> Self {
         Self(Memory::Owned(Arc::new(words)))
     }
 }
 
-impl fmt::Debug for Words {
+impl fmt::Debug for U32Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Words({})", self.len())
+        write!(f, "U32Array({})", self.len())
     }
 }
 
@@ -176,9 +177,9 @@ mod mapping {
             if index >= self.words() {
                 return None;
             }
-            // SAFETY: the index is inside the mapping, which lives as long as `self` and begins at a page, so the number
-            // is aligned. It is read by an atomic load, which may meet writes of other processes and needs no right to
-            // write.
+            // SAFETY: the index is inside the mapping, which lives as long as `self` and begins at a page, so the
+            // number is aligned. It is read by an atomic load, which may meet writes of other processes and needs no
+            // right to write.
             Some(unsafe { self.start.add(index).as_ref() }.load(Relaxed))
         }
     }
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read_up_to_the_end() {
-        let words = Words::from_bytes(&[1, 0, 0, 0, 0, 1, 0, 0, 9]).unwrap();
+        let words = U32Array::from_bytes(&[1, 0, 0, 0, 0, 1, 0, 0, 9]).unwrap();
         assert_eq!(words.iter().collect::<Vec<_>>(), [1, 256]);
         assert_eq!((words.len(), words.get(2), words.is_empty()), (2, None, false));
         assert_eq!(words.part(1, 1).unwrap().unwrap().get(0), Some(256));
@@ -208,11 +209,11 @@ mod tests {
     #[cfg(all(unix, not(miri)))]
     #[test]
     fn a_mapped_file_has_the_numbers_of_its_bytes() {
-        let path = std::env::temp_dir().join(format!("tokenmill-words-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("tokenmill-u32-array-{}", std::process::id()));
         let bytes: Vec<u8> = (0..40_003_u32).map(|number| number as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         let file = std::fs::File::open(&path).unwrap();
-        let (read, mapped) = (Words::from_bytes(&bytes).unwrap(), Words::map(&file).unwrap());
+        let (read, mapped) = (U32Array::from_bytes(&bytes).unwrap(), U32Array::map(&file).unwrap());
         std::fs::remove_file(&path).unwrap();
         drop(file);
         assert!(read.iter().eq(mapped.iter()) && mapped.len() == 10_000 && mapped.get(10_000).is_none());
