@@ -1,24 +1,27 @@
 """Placeholder models: training beside BPE, loading, text.
 
-    python bench/placeholder.py CORPUS.txt
+    python bench/placeholder.py                  5 MB of English, or of the standard library's source
+    python bench/placeholder.py --corpus code --size 40
 
-Times are the least of five runs, in milliseconds, for the first 5 MB of the corpus.
+Times are the least of five runs, in milliseconds.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import data
 import tokenmill
 from tokenmill.placeholder import NGramModel
 
 
 def least(call: Callable[[], object], rounds: int = 5) -> float:
+    """The shortest time of a call, in milliseconds."""
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -28,7 +31,14 @@ def least(call: Callable[[], object], rounds: int = 5) -> float:
 
 
 def main() -> None:
-    text = Path(sys.argv[1]).read_text(encoding="utf-8")[:5_000_000]
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--corpus", choices=data.corpora(), default=data.corpora()[0])
+    parser.add_argument("--size", type=int, default=5, metavar="MB", help="of the text (default: 5)")
+    args = parser.parse_args()
+    text = data.text(args.corpus, args.size * data.MB).decode()
     print(f"BPE, 8,000 merges    {least(lambda: tokenmill.train(texts=[text], num_merges=8000), 1):9.1f}")
     tok = tokenmill.train(texts=[text], num_merges=8000)
     ids = tok.encode_to_numpy(text)
@@ -37,6 +47,7 @@ def main() -> None:
 
 
 def measure(tok: tokenmill.Tokenizer, text: str, ids: Any, order: Any) -> None:
+    """Print the figures of one order."""
     model = NGramModel.train(tok, ids=ids, order=order)
     print(model)
     with tempfile.TemporaryDirectory() as folder:
