@@ -17,13 +17,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-LIMIT = 4_050_000
-"""Bytes of the largest wheel that there may be: 4 MB, and the models of placeholder text."""
+LIMIT = 4_000_000
+"""Bytes of the largest wheel that there may be, without the data in it."""
+DATA = "tokenmill/data/"
+"""The folder of the data in a wheel: models of placeholder text."""
 NEEDED = ("cargo", "rustc")
 FOREIGN = ("PYTHON", "VIRTUAL_ENV", "CONDA", "TOKENMILL")
 """What the names of variables start with that could lead to another environment."""
@@ -65,12 +68,21 @@ def run(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path | 
     return done.stdout
 
 
+def size(wheel: Path) -> int:
+    """The bytes of a wheel without its data, which may have 1 MB."""
+    with zipfile.ZipFile(wheel) as archive:
+        data = sum(file.compress_size for file in archive.infolist() if file.filename.startswith(DATA))
+    if data >= 1_000_000:
+        raise WrongError(f"{wheel.name} has {data:,} bytes of data; it may have 1,000,000")
+    return wheel.stat().st_size - data
+
+
 def install(environment: Environment, file: Path) -> None:
     """Installs a wheel without a program in the path, or builds an sdist with those that are there."""
     own = str(environment.programs)
     if file.suffix == ".whl":
-        if file.stat().st_size >= LIMIT:
-            raise WrongError(f"{file.name} has {file.stat().st_size:,} bytes; it may have {LIMIT:,}")
+        if size(file) >= LIMIT:
+            raise WrongError(f"{file.name} has {size(file):,} bytes; it may have {LIMIT:,}")
         for name in NEEDED:
             if shutil.which(name, path=own):
                 raise WrongError(f"{own} is not empty: it has {name}")
@@ -95,6 +107,11 @@ def use(environment: Environment, work: Path) -> dict[str, Any]:
     for field, expected in (("Name", "tokenmill"), ("Version", report["version"]), ("Requires", "numpy")):
         if fields.get(field) != expected:
             raise WrongError(f"pip show has {field}: {fields.get(field)}, and not {expected}")
+    for language in ("la", "en"):
+        if len(environment.run("tokenmill", "lorem", "--words", "9", "--language", language).split()) < 9:
+            raise WrongError(
+                f"the model of placeholder text for {language} gives fewer words than were asked for"
+            )
     counted = environment.run("tokenmill", "count", "-t", work / "mill", work / "lines.txt", "--json")
     return {**report, "count": json.loads(counted)}
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, missing
 
-from .installed import LIMIT, check
+from .installed import DATA, LIMIT, check, size
 
 VERSIONS = tuple((3, minor) for minor in range(10, 15))
 """The CPythons that wheels are made for."""
@@ -95,12 +95,15 @@ def test_an_sdist_has_what_building_needs_and_nothing_else(sdist: Path) -> None:
 
 def wheel_is_whole(wheel: Path) -> None:
     """The package and its description, and no source of the extension, tests or caches."""
-    assert wheel.stat().st_size < LIMIT
+    assert size(wheel) < LIMIT
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     about = f"tokenmill-{VERSION}.dist-info"
     assert {name.partition("/")[0] for name in names} == {"tokenmill", about}
     inside = [name for name in names if name.startswith("tokenmill/")]
+    data = {name.removeprefix(DATA) for name in inside if name.startswith(DATA)}
+    assert data == {path.name for path in (ROOT / "python" / DATA).iterdir()}
+    inside = [name for name in inside if not name.startswith(DATA)]
     [extension] = [name for name in inside if not name.endswith((".py", ".pyi", ".jinja", "/py.typed"))]
     assert re.fullmatch(r"tokenmill/_core\..*(so|pyd)", extension)
     assert {"tokenmill/__init__.py", "tokenmill/_core.pyi", "tokenmill/py.typed"} <= set(inside)
