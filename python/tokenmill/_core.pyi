@@ -1,4 +1,7 @@
-"""Types of the compiled part. `python -m mypy.stubtest tokenmill` holds them to the module."""
+"""Types of the compiled part. `python -m mypy.stubtest tokenmill` holds them to the module.
+
+Docstrings are written by `tests/stub_docs.py` from those of the Rust sources: change them there.
+"""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,7 @@
-//! Which pretokens a cache admits. While it is small, all. Later, if the miss rate is above a fifth, only those
-//! that come a second time, and those of up to three bytes on first sight. `batch` has a stricter rule for
-//! pretokens that are spelled without the queue, and `keys` says which pretokens are never cached.
+//! Which pretokens a cache admits. While it has fewer than 8,192 buckets, all: `cache` makes the doorkeeper when it
+//! grows to that size (`DOORKEEPER_BITS`) and asks here from then on. If the miss rate is above a fifth, only those
+//! are admitted that come a second time, and those of up to three bytes on first sight. `batch` has a stricter rule
+//! for pretokens that are spelled without the queue, and `keys` says which pretokens are never cached.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};

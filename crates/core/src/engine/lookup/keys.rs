@@ -1,7 +1,9 @@
 //! Keys under which pretokens, and segments of long ones, are cached.
 //!
-//! In: the bytes of a pretoken. Out: its key, which for a short one is its bytes, for a longer one a hash that a
-//! hit confirms. A pretoken that is not worth caching has the key [`UNCACHED`].
+//! In: the bytes of a pretoken. Out: its key. Up to 15 bytes are the key themselves: a batch gets those from
+//! `short_table` in the kernels, and only [`key_of`], for a single pretoken, makes them here. The key of a longer
+//! pretoken is a hash, and a hit is confirmed by the bytes. A pretoken that is not worth caching has the key
+//! [`UNCACHED`]; it is not looked up in the static table either, and always spelled.
 use tokenmill_kernels::short_table::{self, Key, SHORT};
 
 /// The key of a pretoken that is not cached.

@@ -2,9 +2,11 @@
 //! they are resolved together.
 //! In: misses, and the number of waiting ids that precede each. Out: all ids in order; a miss gets the ids that the
 //! model gives to the pretoken alone. A repeat of the latest miss with the same hash bits takes its ids. Others are
-//! looked up in the static table, once their slot had time to be prefetched. What is not found there waits to be
-//! merged side by side with others of about the same length, which take about as many steps; what cannot be merged
-//! that way is spelled by the model alone. Ids that come after a miss wait with it, perhaps over several batches.
+//! looked up in the static table, once their slot had time to be prefetched; misses that are not cached skip both.
+//! What is not found there waits to be merged side by side with others of about the same length, which take about as
+//! many steps. Such a merge takes a pretoken of up to 62 bytes ([`Widest`]) as a whole, unless it is a token by the
+//! rule for whole pretokens ([`Speller::canonical_for`]); a short one is not, or the static table had it. The model
+//! alone spells the rest. Ids that come after a miss wait with it, perhaps over several batches.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
@@ -202,7 +204,7 @@ impl MissQueue {
             let merges = match miss.span.len() {
                 length if length > Widest::LONGEST => None,
                 length if length > SHORT && !is_segment(miss.key) => {
-                    context.speller.divide(miss.span.of(text))
+                    context.speller.canonical_for(miss.span.of(text))
                 }
                 _ => context.speller.canonical(),
             };

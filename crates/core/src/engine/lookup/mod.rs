@@ -6,12 +6,14 @@
 //!    not cached.
 //! 2. `batch` looks the key up together with others, while their entries are prefetched.
 //! 3. `cache` has its ids, which are copied; or it misses, and `speller` may spell the pretoken at once.
-//! 4. `misses` holds the others. They are looked up in `static_table`; what is not there is merged with others
-//!    where the vocabulary allows it, else spelled by the model alone.
+//! 4. `misses` holds the others, of one text between two added tokens. Those that may be cached are looked up in
+//!    `static_table`. What is not found there is merged as a whole beside others of about its length, if it has at
+//!    most 62 bytes and the vocabulary allows it; else the model spells it alone.
 //! 5. `cache` gets the ids, if `admission` admits them.
 //!
 //! `encoder` runs these steps for one text; for a single pretoken it asks the cache, the static table and the model,
-//! without a batch. A long pretoken may be cut into segments, most of which go the same way.
+//! without a batch. A pretoken that hardly ever repeats (above 128 bytes, or of a script without spaces), and a text
+//! that is not split, is cut into segments where the vocabulary allows it; each segment takes these steps.
 //!
 //! Nothing here knows an engine or added tokens. All of it belongs to one worker, but for the model, the vocabulary,
 //! the static table and the budget of the caches, which threads share. A cache never changes a result.

@@ -29,14 +29,15 @@ impl<'a> Speller<'a> {
         self.model.as_bpe()?.canonical()
     }
 
-    /// The canonical merges, if this pretoken may be cut into segments whose joined ids are its ids.
-    pub(super) fn divide(self, pretoken: &[u8]) -> Option<&'a CanonicalMerges> {
-        self.model.as_bpe()?.divide(pretoken, self.vocabulary)
+    /// The canonical merges, if they give the ids of this pretoken, whole or cut into segments.
+    pub(super) fn canonical_for(self, pretoken: &[u8]) -> Option<&'a CanonicalMerges> {
+        self.model.as_bpe()?.canonical_for(pretoken, self.vocabulary)
     }
 
     /// The segments of a pretoken that is longer than a key.
     pub(super) fn segments(self, text: &'a [u8], pretoken: Span) -> Option<Segments<'a>> {
-        let merges = if pretoken.len() > SHORT { self.divide(pretoken.of(text))? } else { return None };
+        let merges =
+            if pretoken.len() > SHORT { self.canonical_for(pretoken.of(text))? } else { return None };
         let same_as_pretokens = self.model.as_bpe()?.segments_encode_as_pretokens();
         let mark = if same_as_pretokens { 0 } else { SEGMENT };
         Some(Segments { merges, pretokens: &text[..pretoken.end], text, mark, from: pretoken.start })
@@ -70,7 +71,7 @@ impl<'a> Speller<'a> {
         if pretoken.iter().take(2).all(u8::is_ascii) {
             return None;
         }
-        let merges = if is_segment(key) { self.canonical() } else { self.divide(pretoken) };
+        let merges = if is_segment(key) { self.canonical() } else { self.canonical_for(pretoken) };
         merges?.encode_byte_runs(pretoken, buffer)
     }
 

@@ -177,10 +177,10 @@ impl Bpe {
         self.canonical.as_deref()
     }
 
-    /// The canonical merges, if this pretoken may be divided at its cuts into segments whose joined ids are its
-    /// ids. `None` if it is a token by the rule for whole pretokens.
+    /// The canonical merges, if they give the ids of this pretoken: of the whole, or of the segments between its
+    /// cuts, whose joined ids are the same. `None` if it is a token by the rule for whole pretokens.
     #[inline]
-    pub fn divide(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<&CanonicalMerges> {
+    pub fn canonical_for(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<&CanonicalMerges> {
         self.canonical().filter(|_| self.taken_whole(pretoken, vocabulary).is_none())
     }
 
