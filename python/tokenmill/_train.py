@@ -54,7 +54,7 @@ def train(
     documents: Literal["file", "lines"] = "file",
     alphabet: Literal["bytes", "chars"] | None = None,
     end_of_word: str | None = None,
-    end_of_word_form: Literal["separate", "suffix"] = "separate",
+    end_of_word_form: Literal["separate", "suffix"] | None = None,
     errors: Literal["strict", "replace", "skip"] = "strict",
     num_threads: int | None = None,
     progress: bool | Callable[[str, int, int], object] | None = None,
@@ -102,7 +102,7 @@ def train(
     - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``).
     - ``alphabet``: ``"bytes"`` (all 256; the default) or ``"chars"``, the characters that occur. With
       characters, ``end_of_word`` is a symbol behind each pretoken, on its own or with
-      ``end_of_word_form="suffix"`` glued to the last character, and ``unk_token`` stands for
+      ``end_of_word_form="suffix"`` (not ``"separate"``) glued to the last character, and ``unk_token`` stands for
       characters that are not in the alphabet (bytes need none).
     - ``errors``: what happens to a document that is not UTF-8: a ``TrainingError`` naming file and byte,
       U+FFFD in place of what is wrong, or the document is left out (``"skip"``; ``"ignore"`` of Python's
@@ -155,6 +155,12 @@ def train(
         "clean_text": clean_text,
         "handle_chinese_chars": handle_chinese_chars,
     }
+    bpe = {
+        "tie_break": tie_break,
+        "alphabet": alphabet,
+        "end_of_word": end_of_word,
+        "end_of_word_form": end_of_word_form,
+    }
     wordpiece = {
         "score": score,
         "continuing_subword_prefix": continuing_subword_prefix,
@@ -162,6 +168,7 @@ def train(
         "post_processor": post_processor,
     }
     if model == "wordpiece":
+        _refuse(bpe, 'model="bpe"')
         normalizer = "BertNormalizer" if normalizer is None else normalizer
         split = "BertPreTokenizer" if split is None else split
         wordpiece["score"] = "frequency" if score is None else score
@@ -175,6 +182,7 @@ def train(
     options: dict[str, object] = {
         "model": model,
         **bert,
+        **bpe,
         **wordpiece,
         "vocab_size": vocab_size,
         "num_merges": num_merges,
@@ -191,13 +199,9 @@ def train(
         "mask_token": mask_token,
         "add_bos_token": add_bos_token,
         "add_eos_token": add_eos_token,
-        "tie_break": tie_break,
         "min_frequency": min_frequency,
         "max_token_length": max_token_length,
         "documents": documents,
-        "alphabet": alphabet,
-        "end_of_word": end_of_word,
-        "end_of_word_form": end_of_word_form,
         "errors": errors,
         "num_threads": num_threads,
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use tokenmill_core::pattern::known::split_from;
-use tokenmill_core::train::{Target, TieBreak, TrainOptions, Trainer};
+use tokenmill_core::train::{BpeOptions, Target, TieBreak, TrainModel, TrainOptions, Trainer};
 use tokenmill_core::watch::Unwatched;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut text = std::fs::read_to_string(file)?;
     let mut options = TrainOptions::new(Target::VocabSize(size.parse()?), &split_from(split));
     options.num_threads = threads.parse()?;
+    let mut model = BpeOptions::default();
     for option in rest {
         if let Some(limit) = option.strip_prefix("limit=") {
             let mut limit = limit.parse::<usize>()?.min(text.len());
@@ -23,12 +24,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             text.truncate(limit);
         }
         match option.as_str() {
-            "tie=first-seen" => options.tie_break = TieBreak::FirstSeen,
-            "tie=token-id" => options.tie_break = TieBreak::TokenId,
-            "tie=huggingface" => options.tie_break = TieBreak::HuggingFace,
+            "tie=first-seen" => model.tie_break = TieBreak::FirstSeen,
+            "tie=token-id" => model.tie_break = TieBreak::TokenId,
+            "tie=huggingface" => model.tie_break = TieBreak::HuggingFace,
             _ => {}
         }
     }
+    options.model = TrainModel::Bpe(model);
     let documents: Vec<&str> =
         if rest.iter().any(|word| word == "lines") { text.lines().collect() } else { vec![&text] };
     let start = Instant::now();

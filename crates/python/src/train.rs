@@ -12,8 +12,8 @@ use tokenmill_core::error::{Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::train::{
-    BertTemplate, Score, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions, Trainer,
-    WordPieceOptions,
+    BertTemplate, BpeOptions, Score, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions,
+    Trainer, WordPieceOptions,
 };
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
@@ -160,7 +160,7 @@ fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
         }
     }
     let options = train_options(options, &additions)?;
-    let is_of_model = |role: &(Role, String)| role.0 == Role::Unk && options.unk_token.is_some();
+    let is_of_model = |role: &(Role, String)| role.0 == Role::Unk && options.unk_token().is_some();
     let mut roles = Additions { special_tokens: Vec::new(), ..additions };
     // A model with an unknown token stores it. If that is the only role, it is not set, so that every format can
     // hold the tokenizer.
@@ -183,43 +183,15 @@ fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult
         "last" => SpecialIds::Last,
         other => return Err(wrong(py, "special_ids", other, "\"first\" or \"last\"")),
     };
-    let model = model_option(options, additions)?;
-    let is_bpe = model == TrainModel::Bpe;
-    let tie_break = match optional(options, "tie_break")?.as_deref() {
-        None if is_bpe => TieBreak::Lexicographic,
-        None => TieBreak::TokenId,
-        Some(name) => tie_break(py, name)?,
-    };
-    let alphabet = match optional(options, "alphabet")?.as_deref() {
-        None if is_bpe => TrainAlphabet::Bytes,
-        Some("bytes") => TrainAlphabet::Bytes,
-        None | Some("chars") => TrainAlphabet::Chars,
-        Some(other) => return Err(wrong(py, "alphabet", other, "\"bytes\" or \"chars\"")),
-    };
-    let form = match text_option(options, "end_of_word_form")?.as_str() {
-        "separate" => EndOfWordForm::Separate,
-        "suffix" => EndOfWordForm::Suffix,
-        other => return Err(wrong(py, "end_of_word_form", other, "\"separate\" or \"suffix\"")),
-    };
-    let end_of_word = optional(options, "end_of_word")?;
     let special_tokens = additions.all_special_tokens();
-    // A byte alphabet spells every text, so the unknown token is only a role there.
-    let unk_token = optional(options, "unk_token")?.filter(|_| !is_bpe || alphabet == TrainAlphabet::Chars);
     let threads = Given(options.get_item("num_threads")?);
-    let min_frequency = number(options, "min_frequency")?.unwrap_or(2) as u64;
     Ok(TrainOptions {
         target,
-        model,
+        model: model_option(options, additions)?,
         normalizer: normalizer_option(options)?,
         pre_tokenizer: pre_tokenizer_option(options)?,
         special_tokens: special_tokens.into_iter().map(|(content, _)| content).collect(),
         special_ids,
-        tie_break,
-        min_frequency,
-        max_token_length: number(options, "max_token_length")?,
-        alphabet,
-        end_of_word: end_of_word.map(|symbol| EndOfWord { symbol, form }),
-        unk_token,
         num_threads: convert::threads(&threads, Error::training::<String>)?,
     })
 }
@@ -239,12 +211,51 @@ fn tie_break(py: Python<'_>, name: &str) -> PyResult<TieBreak> {
 }
 
 fn model_option(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<TrainModel> {
-    let py = options.py();
     match text_option(options, "model")?.as_str() {
-        "bpe" => return Ok(TrainModel::Bpe),
-        "wordpiece" => {}
-        other => return Err(wrong(py, "model", other, "\"bpe\" or \"wordpiece\"")),
+        "bpe" => bpe_options(options).map(TrainModel::Bpe),
+        "wordpiece" => wordpiece_options(options, additions).map(TrainModel::WordPiece),
+        other => Err(wrong(options.py(), "model", other, "\"bpe\" or \"wordpiece\"")),
     }
+}
+
+/// The smallest count of a merge.
+fn min_frequency(options: &Bound<'_, PyDict>) -> PyResult<u64> {
+    Ok(number(options, "min_frequency")?.unwrap_or(2) as u64)
+}
+
+fn bpe_options(options: &Bound<'_, PyDict>) -> PyResult<BpeOptions> {
+    let py = options.py();
+    let tie_break = match optional(options, "tie_break")?.as_deref() {
+        None => TieBreak::Lexicographic,
+        Some(name) => tie_break(py, name)?,
+    };
+    let alphabet = match optional(options, "alphabet")?.as_deref() {
+        None | Some("bytes") => TrainAlphabet::Bytes,
+        Some("chars") => TrainAlphabet::Chars,
+        Some(other) => return Err(wrong(py, "alphabet", other, "\"bytes\" or \"chars\"")),
+    };
+    let form = match optional(options, "end_of_word_form")?.as_deref() {
+        None | Some("separate") => EndOfWordForm::Separate,
+        Some("suffix") => EndOfWordForm::Suffix,
+        Some(other) => return Err(wrong(py, "end_of_word_form", other, "\"separate\" or \"suffix\"")),
+    };
+    Ok(BpeOptions {
+        tie_break,
+        min_frequency: min_frequency(options)?,
+        max_token_length: number(options, "max_token_length")?,
+        alphabet,
+        end_of_word: optional(options, "end_of_word")?.map(|symbol| EndOfWord { symbol, form }),
+        // A byte alphabet spells every text, so the unknown token is only a role there.
+        unk_token: optional(options, "unk_token")?.filter(|_| alphabet == TrainAlphabet::Chars),
+    })
+}
+
+fn wordpiece_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<WordPieceOptions> {
+    let py = options.py();
+    let Some(unk_token) = optional(options, "unk_token")? else {
+        let reason = "WordPiece needs an unknown token, such as \"[UNK]\"";
+        return Err(raise(py, Error::training(reason).at("unk_token")));
+    };
     let score = match text_option(options, "score")?.as_str() {
         "frequency" => Score::Frequency,
         "likelihood" => Score::Likelihood,
@@ -262,12 +273,15 @@ fn model_option(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<
         }
         (Some(other), ..) => return Err(wrong(py, "post_processor", other, "\"BertProcessing\"")),
     };
-    Ok(TrainModel::WordPiece(WordPieceOptions {
+    Ok(WordPieceOptions {
+        unk_token,
+        min_frequency: min_frequency(options)?,
+        max_token_length: number(options, "max_token_length")?,
         score,
         continuing_prefix: text_option(options, "continuing_subword_prefix")?,
         max_chars: number(options, "max_input_chars_per_word")?.unwrap_or(100),
         template,
-    }))
+    })
 }
 
 fn pre_tokenizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<PreTokenizer>> {

@@ -27,7 +27,7 @@ def check_out(args: argparse.Namespace) -> None:
     elif not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(path.parent))
     if form in ("folder", "tokenizer.json"):
-        if args.end_of_word is not None and args.end_of_word_form == "separate":
+        if args.end_of_word is not None and args.end_of_word_form != "suffix":
             raise UsageError(
                 "tokenizer.json cannot hold a separate end-of-word symbol", hint="--end-of-word-form suffix"
             )
@@ -61,7 +61,8 @@ def kept_roles(form: Form, args: argparse.Namespace) -> list[str]:
         # Told by their names.
         return [role for role in ROLES if getattr(args, f"{role}_token") == f"[{role.upper()}]"]
     # The model itself says which token stands for unknown characters.
-    return ["unk"] if form == "tokenizer.json" and args.alphabet == "chars" else []
+    has_unk = args.model != "bpe" or args.alphabet == "chars"
+    return ["unk"] if form == "tokenizer.json" and has_unk else []
 
 
 def check_folder(out: str) -> None:

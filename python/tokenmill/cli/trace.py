@@ -28,12 +28,13 @@ def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
 
     documents = _documents(files, args.documents, args.errors)
     pretokens = [piece for text in documents for piece in _pretokens(text, args)]
-    if args.alphabet == "bytes":
+    tie_break = args.tie_break or "lexicographic"
+    if args.alphabet != "chars":
         return _page(
             reference.trace_training(
                 map(reference.byte_symbols, pretokens),
                 num_merges=num_merges,
-                tie_break=args.tie_break,
+                tie_break=tie_break,
                 min_frequency=args.min_frequency,
                 max_token_length=args.max_token_length,
                 alphabet=reference.BYTES,
@@ -41,12 +42,12 @@ def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
             num_merges,
             args,
         )
-    words = [reference.char_symbols(word, args.end_of_word, args.end_of_word_form) for word in pretokens]
+    words = [reference.char_symbols(word, args.end_of_word, args.end_of_word_form or "separate") for word in pretokens]
     return _page(
         reference.trace_training(
             words,
             num_merges=num_merges,
-            tie_break=args.tie_break,
+            tie_break=tie_break,
             min_frequency=args.min_frequency,
             max_token_length=args.max_token_length,
             alphabet=reference.alphabet_of(words, args.end_of_word),

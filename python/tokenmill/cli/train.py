@@ -161,7 +161,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--end-of-word-form",
         choices=("separate", "suffix"),
-        default="separate",
         help="a symbol of its own, or glued to the last character, which files can hold (default: separate)",
     )
     how.add_argument(
@@ -188,10 +187,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--trace shows byte-pair encoding; choose one of it and --model", hint="--model bpe")
     if args.normalizer and args.trace:
         raise UsageError("--trace shows text as it stands, without --normalizer: choose one")
-    is_bpe = args.model == "bpe"
-    args.split = args.split or ("cl100k" if is_bpe else "BertPreTokenizer")
-    args.alphabet = args.alphabet or ("bytes" if is_bpe else "chars")
-    args.tie_break = args.tie_break or ("lexicographic" if is_bpe else "token-id")
+    args.split = args.split or ("cl100k" if args.model == "bpe" else "BertPreTokenizer")
     if args.out is not None:
         check_out(args)
     names = expand(args.files)

@@ -1,5 +1,5 @@
 //! The alphabet of training: the base symbols, and pretokens spelled in them.
-use super::options::{TrainAlphabet, TrainOptions};
+use super::options::{BpeOptions, TrainAlphabet};
 use super::types::Types;
 use crate::description::{EndOfWord, EndOfWordForm};
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ impl Alphabet {
     ///
     /// # Errors
     /// A training error if a character of the text is the end-of-word symbol.
-    pub(super) fn new(options: &TrainOptions, types: &Types, ticker: &mut Ticker<'_>) -> Result<Self> {
+    pub(super) fn new(options: &BpeOptions, types: &Types, ticker: &mut Ticker<'_>) -> Result<Self> {
         match options.alphabet {
             TrainAlphabet::Bytes => Ok(Self {
                 symbols: (0..=u8::MAX).map(|byte| vec![byte]).collect(),

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use super::learn::Learned;
-use super::options::{BertTemplate, SpecialIds, TrainAlphabet, TrainOptions, WordPieceOptions};
+use super::options::{BertTemplate, BpeOptions, SpecialIds, TrainAlphabet, TrainOptions, WordPieceOptions};
 use crate::description::{
     AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description, Merge,
     Merges, ModelDescription, PostProcessor, Roles, Split, TokenList, WordPieceDescription,
@@ -47,12 +47,13 @@ impl Layout {
     pub(super) fn describe(
         self,
         options: TrainOptions,
+        model: BpeOptions,
         alphabet: usize,
         tokens: TokenList,
         merges: &[Learned],
     ) -> Result<Description> {
         let added_tokens = self.added_tokens(tokens.len())?;
-        let unk = options
+        let unk = model
             .unk_token
             .and_then(|unk| added_tokens.iter().find(|token| token.content == unk).map(|token| token.id));
         let merges = (to_u32(alphabet)..)
@@ -63,9 +64,9 @@ impl Layout {
                 result: self.first_id + result,
             })
             .collect();
-        let alphabet = match options.alphabet {
+        let alphabet = match model.alphabet {
             TrainAlphabet::Bytes => Alphabet::Bytes,
-            TrainAlphabet::Chars => Alphabet::Chars { end_of_word: options.end_of_word },
+            TrainAlphabet::Chars => Alphabet::Chars { end_of_word: model.end_of_word },
         };
         let model = BpeDescription { unk, ..BpeDescription::plain(alphabet, tokens, Merges::Listed(merges)) };
         let TrainOptions { normalizer, pre_tokenizer, .. } = options;
@@ -92,7 +93,7 @@ impl Layout {
         for (id, piece) in (self.first_id..).zip(written) {
             tokens.push(id, piece.as_bytes());
         }
-        let WordPieceOptions { continuing_prefix, max_chars, template, .. } = model;
+        let WordPieceOptions { unk_token, continuing_prefix, max_chars, template, .. } = model;
         let mut post_processor = Vec::new();
         if let Some(BertTemplate { cls, sep }) = template {
             let named = |literal: String| id_of(&literal).map(|id| (literal, id));
@@ -101,7 +102,7 @@ impl Layout {
             };
             post_processor.push(PostProcessor::Bert { sep, cls });
         }
-        let unk = options.unk_token.as_deref().and_then(id_of);
+        let unk = id_of(&unk_token);
         let prefix = continuing_prefix.clone();
         let model = WordPieceDescription { tokens: Arc::new(tokens), unk, continuing_prefix, max_chars };
         Ok(Description {

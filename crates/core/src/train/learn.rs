@@ -12,7 +12,7 @@ use tokenmill_kernels::try_alloc;
 
 use self::neighbour::{IGNORED, Neighbour, Newborn, STRANGER};
 use super::alphabet::Alphabet;
-use super::options::TrainOptions;
+use super::options::BpeOptions;
 use super::pairs::{Pair, Pairs};
 use super::queue::{Order, Queue, Waiting};
 use super::types::Types;
@@ -100,7 +100,7 @@ impl Learner {
     /// Lays out the pretokens and counts their pairs. Cost: linear in the symbols of the distinct
     /// pretokens. Memory: 8 bytes per symbol, and 4 more per position of a pair.
     pub(super) fn new(
-        options: &TrainOptions,
+        options: &BpeOptions,
         types: &Types,
         alphabet: &Alphabet,
         first_id: TokenId,

@@ -38,7 +38,8 @@ mod types;
 mod wordpiece;
 
 pub use options::{
-    BertTemplate, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions, WordPieceOptions,
+    BertTemplate, BpeOptions, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions,
+    WordPieceOptions,
 };
 pub use report::{StopReason, TrainingReport};
 pub use wordpiece::Score;
@@ -80,7 +81,7 @@ impl Trainer {
             Normalizers::compile(&options.normalizer, &Hooks::default()).map_err(|e| e.at("normalizer"))?;
         let cutter = Cutter::compile(&options.pre_tokenizer)?;
         let literals = LiteralMatcher::new(options.literals())?;
-        let track_first = options.tie_break == TieBreak::FirstSeen;
+        let track_first = options.is_by_first_seen();
         let counter = Counter::new(normalizers, cutter, literals, track_first);
         Ok(Self { options, counter, documents: 0, counting: Duration::ZERO, broken: false })
     }
@@ -156,26 +157,27 @@ impl Trainer {
         };
 
         let table = self.counter.into_table(&mut ticker)?;
-        let by_first = options.tie_break == TieBreak::FirstSeen;
-        let types = Types::from_table(&table, by_first, &mut ticker)?;
+        let types = Types::from_table(&table, options.is_by_first_seen(), &mut ticker)?;
         drop(table);
         types.check_total()?;
         report.distinct_pretokens = types.len() as u64;
         report.phases.push(lap("sort"));
 
         let layout = Layout::new(&options);
-        if let TrainModel::WordPiece(model) = &options.model {
-            let learned = wordpiece::learn(&options, model, &types, &mut ticker)?;
-            report.phases.push(lap("merge"));
-            report.stopped_early = learned.stopped_early;
-            report.merge_counts = learned.merge_counts;
-            report.wordpiece_merges = learned.merges;
-            let model = model.clone();
-            return Ok((layout.describe_wordpiece(options, model, &learned.written)?, report));
-        }
-        let alphabet = alphabet::Alphabet::new(&options, &types, &mut ticker)?;
+        let model = match options.model.clone() {
+            TrainModel::Bpe(model) => model,
+            TrainModel::WordPiece(model) => {
+                let learned = wordpiece::learn(&options, &model, &types, &mut ticker)?;
+                report.phases.push(lap("merge"));
+                report.stopped_early = learned.stopped_early;
+                report.merge_counts = learned.merge_counts;
+                report.wordpiece_merges = learned.merges;
+                return Ok((layout.describe_wordpiece(options, model, &learned.written)?, report));
+            }
+        };
+        let alphabet = alphabet::Alphabet::new(&model, &types, &mut ticker)?;
         let target = options.merges_for(alphabet.symbols.len())?;
-        let mut learner = Learner::new(&options, &types, &alphabet, layout.first_id, &mut ticker)?;
+        let mut learner = Learner::new(&model, &types, &alphabet, layout.first_id, &mut ticker)?;
         drop(types);
         report.phases.push(lap("pairs"));
 
@@ -190,7 +192,7 @@ impl Trainer {
         report.merge_counts = merges.iter().map(|merge| merge.count).collect();
         report.phases.push(lap("merge"));
         let alphabet = alphabet.symbols.len();
-        Ok((layout.describe(options, alphabet, learner.into_tokens(), &merges)?, report))
+        Ok((layout.describe(options, model, alphabet, learner.into_tokens(), &merges)?, report))
     }
 }
 

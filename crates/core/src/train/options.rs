@@ -21,6 +21,23 @@ pub struct TrainOptions {
     pub special_tokens: Vec<String>,
     /// Whether special tokens get the first or the last ids.
     pub special_ids: SpecialIds,
+    /// Threads, at least 1. A thread is started only if each gets 256 kB of text to count. The number
+    /// never changes the result.
+    pub num_threads: usize,
+}
+
+/// The model that is trained, with the options that only it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrainModel {
+    /// Byte-pair encoding.
+    Bpe(BpeOptions),
+    /// WordPiece. Its alphabet is that of characters.
+    WordPiece(WordPieceOptions),
+}
+
+/// What only byte-pair encoding has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BpeOptions {
     /// The order of equally frequent pairs.
     pub tie_break: TieBreak,
     /// The smallest count of a merge; at least 1.
@@ -35,23 +52,31 @@ pub struct TrainOptions {
     /// The token for characters outside the alphabet; only for a character alphabet. Unless it is a
     /// special token, it gets the first id after them.
     pub unk_token: Option<String>,
-    /// Threads for counting, at least 1. A thread is started only if each gets 256 kB. The number
-    /// never changes the result.
-    pub num_threads: usize,
 }
 
-/// The model that is trained.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TrainModel {
-    /// Byte-pair encoding.
-    Bpe,
-    /// WordPiece. Its alphabet is that of characters.
-    WordPiece(WordPieceOptions),
+/// All bytes, the smallest pair of byte strings first, no limits.
+impl Default for BpeOptions {
+    fn default() -> Self {
+        Self {
+            tie_break: TieBreak::Lexicographic,
+            min_frequency: 1,
+            max_token_length: None,
+            alphabet: TrainAlphabet::Bytes,
+            end_of_word: None,
+            unk_token: None,
+        }
+    }
 }
 
 /// What only WordPiece has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordPieceOptions {
+    /// The token for words that cannot be spelled. Unless it is a special token, it gets the first id after them.
+    pub unk_token: String,
+    /// The smallest count of a merge; at least 1.
+    pub min_frequency: u64,
+    /// Maximum length of a merged token in characters, inclusive.
+    pub max_token_length: Option<usize>,
     /// What makes a pair the next one.
     pub score: Score,
     /// What a token is written with that does not begin a pretoken.
@@ -119,25 +144,32 @@ impl TrainOptions {
     pub fn new(target: Target, split: &Split) -> Self {
         Self {
             target,
-            model: TrainModel::Bpe,
+            model: TrainModel::Bpe(BpeOptions::default()),
             normalizer: Vec::new(),
             pre_tokenizer: split.stages(),
             special_tokens: Vec::new(),
             special_ids: SpecialIds::First,
-            tie_break: TieBreak::Lexicographic,
-            min_frequency: 1,
-            max_token_length: None,
-            alphabet: TrainAlphabet::Bytes,
-            end_of_word: None,
-            unk_token: None,
             num_threads: 1,
         }
+    }
+
+    /// The unknown token.
+    pub fn unk_token(&self) -> Option<&str> {
+        match &self.model {
+            TrainModel::Bpe(model) => model.unk_token.as_deref(),
+            TrainModel::WordPiece(model) => Some(&model.unk_token),
+        }
+    }
+
+    /// Does the order of the text matter?
+    pub(super) fn is_by_first_seen(&self) -> bool {
+        matches!(&self.model, TrainModel::Bpe(BpeOptions { tie_break: TieBreak::FirstSeen, .. }))
     }
 
     /// The special tokens in the order of their ids, including the unknown token.
     pub(super) fn literals(&self) -> Vec<&str> {
         let mut literals: Vec<&str> = self.special_tokens.iter().map(String::as_str).collect();
-        if let Some(unk) = self.unk_token.as_deref()
+        if let Some(unk) = self.unk_token()
             && !literals.contains(&unk)
         {
             literals.push(unk);
@@ -170,37 +202,26 @@ impl TrainOptions {
         {
             return Err(Error::training(format!("{size} is above {NO_ID}")).at("vocab_size"));
         }
-        if self.min_frequency == 0 {
-            let reason = "must be at least 1: a pair that does not occur cannot merge";
-            return Err(Error::training(reason).at("min_frequency"));
-        }
-        if self.max_token_length == Some(0) {
-            return Err(Error::training("must be at least 1").at("max_token_length"));
-        }
         if self.num_threads == 0 {
             return Err(Error::training("must be at least 1").at("num_threads"));
         }
-        match (&self.model, self.alphabet) {
-            (TrainModel::WordPiece(model), _) => self.check_wordpiece(model),
-            (TrainModel::Bpe, TrainAlphabet::Bytes) => self.check_bytes(),
-            (TrainModel::Bpe, TrainAlphabet::Chars) => self.check_chars(),
+        match &self.model {
+            TrainModel::Bpe(model) => {
+                check_merging(model.min_frequency, model.max_token_length)?;
+                match model.alphabet {
+                    TrainAlphabet::Bytes => self.check_bytes(model),
+                    TrainAlphabet::Chars => self.check_chars(model),
+                }
+            }
+            TrainModel::WordPiece(model) => {
+                check_merging(model.min_frequency, model.max_token_length)?;
+                self.check_wordpiece(model)
+            }
         }
     }
 
     fn check_wordpiece(&self, model: &WordPieceOptions) -> Result<()> {
         let wrong = |field: &'static str, reason: &str| Err(Error::training(reason).at(field));
-        if self.unk_token.is_none() {
-            return wrong("unk_token", "WordPiece needs an unknown token, such as \"[UNK]\"");
-        }
-        if self.end_of_word.is_some() {
-            return wrong("end_of_word", "WordPiece marks what does not begin a word, not where it ends");
-        }
-        if self.alphabet == TrainAlphabet::Bytes {
-            return wrong("alphabet", "the alphabet of WordPiece is that of characters");
-        }
-        if self.tie_break != TieBreak::TokenId {
-            return wrong("tie_break", "of equal pairs WordPiece merges the one with the smallest ids");
-        }
         if let Some(BertTemplate { cls, sep }) = &model.template
             && let Some(missing) =
                 [cls, sep].into_iter().find(|token| !self.literals().contains(&token.as_str()))
@@ -224,26 +245,26 @@ impl TrainOptions {
             };
             return Err(Error::training(wrong).at_index(i).at("special_tokens"));
         }
-        if self.unk_token.as_deref() == Some("") {
+        if self.unk_token() == Some("") {
             return Err(Error::training("the unknown token must not be empty").at("unk_token"));
         }
         Ok(())
     }
 
-    fn check_bytes(&self) -> Result<()> {
-        if self.end_of_word.is_some() {
+    fn check_bytes(&self, model: &BpeOptions) -> Result<()> {
+        if model.end_of_word.is_some() {
             let reason = "an end-of-word symbol needs a character alphabet";
             return Err(Error::training(reason).at("end_of_word"));
         }
-        if self.unk_token.is_some() {
+        if model.unk_token.is_some() {
             let reason = "an unknown token needs a character alphabet: bytes spell every text";
             return Err(Error::training(reason).at("unk_token"));
         }
         self.merges_for(256).map(drop)
     }
 
-    fn check_chars(&self) -> Result<()> {
-        let Some(mark) = &self.end_of_word else { return Ok(()) };
+    fn check_chars(&self, model: &BpeOptions) -> Result<()> {
+        let Some(mark) = &model.end_of_word else { return Ok(()) };
         if mark.symbol.is_empty() {
             return Err(Error::training("the end-of-word symbol must not be empty").at("end_of_word"));
         }
@@ -257,4 +278,15 @@ impl TrainOptions {
             None => Ok(()),
         }
     }
+}
+
+fn check_merging(min_frequency: u64, max_token_length: Option<usize>) -> Result<()> {
+    if min_frequency == 0 {
+        let reason = "must be at least 1: a pair that does not occur cannot merge";
+        return Err(Error::training(reason).at("min_frequency"));
+    }
+    if max_token_length == Some(0) {
+        return Err(Error::training("must be at least 1").at("max_token_length"));
+    }
+    Ok(())
 }

@@ -1,9 +1,9 @@
 //! Compares the learner with the naive twin, element by element, and its counts with a recount
 //! after every merge.
 use super::*;
-use crate::description::{EndOfWord, EndOfWordForm, Split};
+use crate::description::{EndOfWord, EndOfWordForm};
 use crate::train::table::Table;
-use crate::train::{Target, TieBreak, TrainAlphabet};
+use crate::train::{TieBreak, TrainAlphabet};
 use crate::watch::Unwatched;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ fn types(words: &[(String, u64)], by_first: bool) -> Types {
     Types::from_table(&table, by_first, &mut Ticker::new(&Unwatched)).unwrap()
 }
 
-fn twin_of(options: &TrainOptions, types: &Types, alphabet: &Alphabet, merges: usize) -> naive::Training {
+fn twin_of(options: &BpeOptions, types: &Types, alphabet: &Alphabet, merges: usize) -> naive::Training {
     let spelled = |bytes: &[u8]| {
         let mut symbols = Vec::new();
         alphabet.spell(bytes, |symbol| symbols.push(symbol as usize)).unwrap();
@@ -111,7 +111,7 @@ fn written_order() -> Vec<usize> {
 }
 
 /// Learns, checks every step, and compares with the twin.
-fn compare(options: &TrainOptions, words: &[(String, u64)], merges: usize) {
+fn compare(options: &BpeOptions, words: &[(String, u64)], merges: usize) {
     let mut ticker = Ticker::new(&Unwatched);
     let types = types(words, options.tie_break == TieBreak::FirstSeen);
     let alphabet = Alphabet::new(options, &types, &mut ticker).unwrap();
@@ -178,10 +178,12 @@ proptest! {
         min_frequency in 1u64..5,
         max in prop_oneof![Just(None), (1usize..9).prop_map(Some)],
     ) {
-        let mut options = TrainOptions::new(Target::NumMerges(40), &Split::Whole);
-        options.tie_break = tie;
-        options.min_frequency = min_frequency;
-        options.max_token_length = max;
+        let options = BpeOptions {
+            tie_break: tie,
+            min_frequency,
+            max_token_length: max,
+            ..BpeOptions::default()
+        };
         compare(&options, &words, 40);
     }
 
@@ -193,12 +195,14 @@ proptest! {
         min_frequency in 1u64..4,
         max in prop_oneof![Just(None), (1usize..6).prop_map(Some)],
     ) {
-        let mut options = TrainOptions::new(Target::NumMerges(40), &Split::Whole);
-        options.tie_break = tie;
-        options.alphabet = TrainAlphabet::Chars;
-        options.end_of_word = form.map(|form| EndOfWord { symbol: "</w>".to_owned(), form });
-        options.min_frequency = min_frequency;
-        options.max_token_length = max;
+        let options = BpeOptions {
+            tie_break: tie,
+            alphabet: TrainAlphabet::Chars,
+            end_of_word: form.map(|form| EndOfWord { symbol: "</w>".to_owned(), form }),
+            min_frequency,
+            max_token_length: max,
+            ..BpeOptions::default()
+        };
         compare(&options, &words, 40);
     }
 }
@@ -206,8 +210,7 @@ proptest! {
 #[test]
 fn long_runs_of_one_letter_equal_the_twin() {
     for tie in TIES {
-        let mut options = TrainOptions::new(Target::NumMerges(20), &Split::Whole);
-        options.tie_break = tie;
+        let options = BpeOptions { tie_break: tie, ..BpeOptions::default() };
         let words: Vec<(String, u64)> = (1..40).map(|n| ("a".repeat(n), (n as u64 * 7) % 5 + 1)).collect();
         compare(&options, &words, 20);
     }
@@ -216,8 +219,7 @@ fn long_runs_of_one_letter_equal_the_twin() {
 #[test]
 fn lists_that_are_handed_over_are_complete() {
     // More positions per new pair than the learner keeps memory for.
-    let mut options = TrainOptions::new(Target::NumMerges(12), &Split::Whole);
-    options.tie_break = TieBreak::FirstSeen;
+    let options = BpeOptions { tie_break: TieBreak::FirstSeen, ..BpeOptions::default() };
     let text: String = (0..6000u32).map(|i| char::from(b'a' + ((i * i / 7) % 3) as u8)).collect();
     compare(&options, &[(text, 1)], 12);
 }
@@ -225,9 +227,11 @@ fn lists_that_are_handed_over_are_complete() {
 #[test]
 fn a_token_never_spells_the_end_of_word_inside_a_word() {
     for form in [EndOfWordForm::Separate, EndOfWordForm::Suffix] {
-        let mut options = TrainOptions::new(Target::NumMerges(100), &Split::Whole);
-        options.alphabet = TrainAlphabet::Chars;
-        options.end_of_word = Some(EndOfWord { symbol: "</w>".to_owned(), form });
+        let options = BpeOptions {
+            alphabet: TrainAlphabet::Chars,
+            end_of_word: Some(EndOfWord { symbol: "</w>".to_owned(), form }),
+            ..BpeOptions::default()
+        };
         let types = types(&[("x</w>y</w>".to_owned(), 3), ("</w>".to_owned(), 2)], false);
         let mut ticker = Ticker::new(&Unwatched);
         let alphabet = Alphabet::new(&options, &types, &mut ticker).unwrap();
@@ -255,7 +259,7 @@ fn work_stops_when_the_watch_says_so() {
         }
         fn progress(&self, _: &'static str, _: u64, _: u64) {}
     }
-    let options = TrainOptions::new(Target::NumMerges(1000), &Split::Whole);
+    let options = BpeOptions::default();
     let text: String = (0..60_000u32).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
     let types = types(&[(text, 1)], false);
     let stop = Stop(0.into());

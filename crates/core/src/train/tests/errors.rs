@@ -1,8 +1,8 @@
 //! Every error of options and text.
-use super::{options, train};
+use super::{bpe, options, train};
 use crate::description::{EndOfWord, EndOfWordForm, Split};
 use crate::error::{Error, Kind};
-use crate::train::{Target, TrainAlphabet, TrainOptions, Trainer};
+use crate::train::{BpeOptions, Target, TrainAlphabet, TrainOptions, Trainer};
 use crate::watch::Unwatched;
 
 fn mark(symbol: &str) -> EndOfWord {
@@ -22,7 +22,9 @@ fn names(error: &Error, field: &str) {
 #[test]
 fn options_that_contradict_each_other_are_refused_by_name() {
     let good = options(1);
-    let chars = TrainOptions { alphabet: TrainAlphabet::Chars, ..good.clone() };
+    let bytes = BpeOptions::default();
+    let chars = BpeOptions { alphabet: TrainAlphabet::Chars, ..bytes.clone() };
+    let marked = BpeOptions { end_of_word: Some(mark("</w>")), ..chars.clone() };
     let wrong = [
         (TrainOptions { special_tokens: strings(&["a", ""]), ..good.clone() }, "special_tokens[1]"),
         (TrainOptions { special_tokens: strings(&["a", "b", "a"]), ..good.clone() }, "special_tokens[2]"),
@@ -36,17 +38,14 @@ fn options_that_contradict_each_other_are_refused_by_name() {
             "vocab_size",
         ),
         (TrainOptions { target: Target::VocabSize(1 << 32), ..good.clone() }, "vocab_size"),
-        (TrainOptions { min_frequency: 0, ..good.clone() }, "min_frequency"),
-        (TrainOptions { max_token_length: Some(0), ..good.clone() }, "max_token_length"),
-        (TrainOptions { num_threads: 0, ..good.clone() }, "num_threads"),
-        (TrainOptions { end_of_word: Some(mark("</w>")), ..good.clone() }, "end_of_word"),
-        (TrainOptions { unk_token: Some("<unk>".to_owned()), ..good }, "unk_token"),
-        (TrainOptions { unk_token: Some(String::new()), ..chars.clone() }, "unk_token"),
-        (TrainOptions { end_of_word: Some(mark("")), ..chars.clone() }, "end_of_word"),
-        (
-            TrainOptions { end_of_word: Some(mark("</w>")), special_tokens: strings(&["</w>"]), ..chars },
-            "special_tokens",
-        ),
+        (bpe(1, BpeOptions { min_frequency: 0, ..bytes.clone() }), "min_frequency"),
+        (bpe(1, BpeOptions { max_token_length: Some(0), ..bytes.clone() }), "max_token_length"),
+        (TrainOptions { num_threads: 0, ..good }, "num_threads"),
+        (bpe(1, BpeOptions { end_of_word: Some(mark("</w>")), ..bytes.clone() }), "end_of_word"),
+        (bpe(1, BpeOptions { unk_token: Some("<unk>".to_owned()), ..bytes }), "unk_token"),
+        (bpe(1, BpeOptions { unk_token: Some(String::new()), ..chars.clone() }), "unk_token"),
+        (bpe(1, BpeOptions { end_of_word: Some(mark("")), ..chars }), "end_of_word"),
+        (TrainOptions { special_tokens: strings(&["</w>"]), ..bpe(1, marked) }, "special_tokens"),
     ];
     for (options, field) in wrong {
         names(&Trainer::new(options).unwrap_err(), field);
@@ -70,12 +69,12 @@ fn a_pattern_that_does_not_compile_is_a_pattern_error() {
 
 #[test]
 fn what_only_the_text_can_tell() {
-    let chars = TrainOptions { alphabet: TrainAlphabet::Chars, ..options(1) };
-    let small = TrainOptions { target: Target::VocabSize(2), ..chars.clone() };
+    let chars = BpeOptions { alphabet: TrainAlphabet::Chars, ..BpeOptions::default() };
+    let small = TrainOptions { target: Target::VocabSize(2), ..bpe(1, chars.clone()) };
     names(&train(small, &["abc"]).unwrap_err(), "vocab_size");
     for form in [EndOfWordForm::Separate, EndOfWordForm::Suffix] {
         let end_of_word = Some(EndOfWord { symbol: "_".to_owned(), form });
-        let options = TrainOptions { end_of_word, ..chars.clone() };
+        let options = bpe(1, BpeOptions { end_of_word, ..chars.clone() });
         for text in ["a_", "_a"] {
             names(&train(options.clone(), &[text]).unwrap_err(), "end_of_word");
         }

@@ -1,18 +1,19 @@
 //! Golden cases of training, computed elsewhere by plain recounting; each names its row. First-seen
 //! cases list pretokens in order of occurrence.
-use super::{merges, options, train, train_counts};
+use super::{bpe, merges, train, train_counts};
 use crate::description::{EndOfWord, EndOfWordForm, Merges};
-use crate::train::{StopReason, TieBreak, TrainAlphabet, TrainOptions};
+use crate::train::{BpeOptions, StopReason, TieBreak, TrainAlphabet, TrainOptions};
 
 use TieBreak::{FirstSeen, Lexicographic, LexicographicLargest, TokenId};
 
 fn with(tie: TieBreak, merges: usize) -> TrainOptions {
-    TrainOptions { tie_break: tie, ..options(merges) }
+    bpe(merges, BpeOptions { tie_break: tie, ..BpeOptions::default() })
 }
 
 fn with_mark(tie: TieBreak, merges: usize, form: EndOfWordForm) -> TrainOptions {
-    let mark = EndOfWord { symbol: "</w>".to_owned(), form };
-    TrainOptions { alphabet: TrainAlphabet::Chars, end_of_word: Some(mark), ..with(tie, merges) }
+    let end_of_word = Some(EndOfWord { symbol: "</w>".to_owned(), form });
+    let alphabet = TrainAlphabet::Chars;
+    bpe(merges, BpeOptions { tie_break: tie, alphabet, end_of_word, ..BpeOptions::default() })
 }
 
 #[track_caller]
@@ -62,7 +63,7 @@ fn row_2_overlapping_counts() {
 
 #[test]
 fn row_2b_ids_over_the_alphabet_of_the_text() {
-    let options = TrainOptions { alphabet: TrainAlphabet::Chars, ..options(3) };
+    let options = bpe(3, BpeOptions { alphabet: TrainAlphabet::Chars, ..BpeOptions::default() });
     let (description, _) = train(options, &["aaabdaaabace"]).unwrap();
     let spelled: Vec<_> = description.model.tokens().iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
     let want = ["a", "b", "c", "d", "e", "aa", "ab", "aaab"];
@@ -169,7 +170,7 @@ fn row_5_a_minimum_ends_training() {
         (Lexicographic, ["u+g 3", " +p 2", "h+ug 2", "n+  2", "u+n  2"]),
         (LexicographicLargest, ["u+g 3", "ug+  2", "ug +p 2", "u+n 2", "un+  2"]),
     ] {
-        let options = TrainOptions { min_frequency: 2, ..with(tie, 50) };
+        let options = bpe(50, BpeOptions { tie_break: tie, min_frequency: 2, ..BpeOptions::default() });
         let trained = train(options, &["hug pug pun bun hugs"]).unwrap();
         assert_eq!(merges(&trained), want, "{tie:?}");
         assert_eq!(trained.1.stopped_early, Some(StopReason::MinFrequency));

@@ -1,7 +1,7 @@
 //! Ids, special tokens and documents.
-use super::{merges, options, train};
+use super::{bpe, merges, options, train};
 use crate::description::{Alphabet, EndOfWord, EndOfWordForm, Merge, Merges, Roles, Split};
-use crate::train::{SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions};
+use crate::train::{BpeOptions, SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions};
 
 fn spelled(description: &crate::description::Description) -> Vec<(u32, String)> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -40,38 +40,32 @@ fn special_tokens_come_first_or_last() {
 
 #[test]
 fn characters_stand_in_code_point_order_with_the_mark_last() {
-    let mut options = TrainOptions { alphabet: TrainAlphabet::Chars, ..options(0) };
+    let mut model = BpeOptions { alphabet: TrainAlphabet::Chars, ..BpeOptions::default() };
     let documents = ["né", "ab", "\u{1f98a}b"];
-    let plain = train(options.clone(), &documents).unwrap().0;
+    let plain = train(bpe(0, model.clone()), &documents).unwrap().0;
     let chars = ["a", "b", "n", "é", "\u{1f98a}"];
     assert_eq!(spelled(&plain), (0..).zip(chars.map(str::to_owned)).collect::<Vec<_>>());
 
     let mark = |form| Some(EndOfWord { symbol: "</w>".to_owned(), form });
-    options.end_of_word = mark(EndOfWordForm::Separate);
-    options.special_tokens = vec!["<s>".to_owned()];
-    let separate = train(options.clone(), &documents).unwrap().0;
+    model.end_of_word = mark(EndOfWordForm::Separate);
+    let special = |model| TrainOptions { special_tokens: vec!["<s>".to_owned()], ..bpe(0, model) };
+    let separate = train(special(model.clone()), &documents).unwrap().0;
     let want = ["a", "b", "n", "é", "\u{1f98a}", "</w>"];
     assert_eq!(spelled(&separate), (1..).zip(want.map(str::to_owned)).collect::<Vec<_>>());
-    assert_eq!(
-        separate.model.alphabet(),
-        Some(&Alphabet::Chars { end_of_word: options.end_of_word.clone() })
-    );
+    assert_eq!(separate.model.alphabet(), Some(&Alphabet::Chars { end_of_word: model.end_of_word.clone() }));
 
     // Plain symbols that occur, then symbols with the mark that occur.
-    options.end_of_word = mark(EndOfWordForm::Suffix);
-    let suffix = train(options, &documents).unwrap().0;
+    model.end_of_word = mark(EndOfWordForm::Suffix);
+    let suffix = train(special(model), &documents).unwrap().0;
     let want = ["a", "n", "\u{1f98a}", "b</w>", "é</w>"];
     assert_eq!(spelled(&suffix), (1..).zip(want.map(str::to_owned)).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_unknown_token_follows_the_special_ones_unless_it_is_one() {
-    let mut options = TrainOptions {
-        alphabet: TrainAlphabet::Chars,
-        special_tokens: vec!["<s>".to_owned()],
-        unk_token: Some("<unk>".to_owned()),
-        ..options(0)
-    };
+    let unk_token = Some("<unk>".to_owned());
+    let model = BpeOptions { alphabet: TrainAlphabet::Chars, unk_token, ..BpeOptions::default() };
+    let mut options = TrainOptions { special_tokens: vec!["<s>".to_owned()], ..bpe(0, model) };
     let (description, _) = train(options.clone(), &["a<unk>b"]).unwrap();
     assert_eq!(added(&description), [(0, "<s>"), (1, "<unk>")]);
     assert_eq!(description.model.unk(), Some(1));
@@ -89,8 +83,7 @@ fn special_tokens_are_cut_out_and_not_merged_across() {
     for tie in [TieBreak::Lexicographic, TieBreak::FirstSeen] {
         let options = TrainOptions {
             special_tokens: vec!["<s>".to_owned(), "<s>>".to_owned()],
-            tie_break: tie,
-            ..options(10)
+            ..bpe(10, BpeOptions { tie_break: tie, ..BpeOptions::default() })
         };
         let trained = train(options, &["a<s>b<s>>b<s>>", "<s>", "<s"]).unwrap();
         assert_eq!(merges(&trained), ["<+s 1"], "only where it is no special token");
@@ -121,25 +114,28 @@ fn the_report_says_why_training_stopped() {
     let reason = |options| train(options, &["aaaa"]).unwrap().1.stopped_early;
     assert_eq!(reason(options(2)), None);
     assert_eq!(reason(options(3)), Some(StopReason::NoPairLeft));
-    assert_eq!(reason(TrainOptions { min_frequency: 4, ..options(3) }), Some(StopReason::MinFrequency));
-    let limited = TrainOptions { max_token_length: Some(2), ..options(3) };
+    assert_eq!(
+        reason(bpe(3, BpeOptions { min_frequency: 4, ..BpeOptions::default() })),
+        Some(StopReason::MinFrequency)
+    );
+    let limited = bpe(3, BpeOptions { max_token_length: Some(2), ..BpeOptions::default() });
     assert_eq!(reason(limited), Some(StopReason::MaxTokenLength));
 }
 
 #[test]
 fn limits_are_inclusive() {
-    let three = TrainOptions { min_frequency: 3, ..options(1) };
+    let three = bpe(1, BpeOptions { min_frequency: 3, ..BpeOptions::default() });
     assert_eq!(merges(&train(three, &["aaaa"]).unwrap()), ["a+a 3"]);
-    let long = TrainOptions { max_token_length: Some(4), ..options(9) };
+    let long = bpe(9, BpeOptions { max_token_length: Some(4), ..BpeOptions::default() });
     assert_eq!(merges(&train(long, &["abcdef"]).unwrap()), ["a+b 1", "ab+c 1", "abc+d 1", "e+f 1"]);
     // The length counts characters, without the end-of-word mark.
-    let chars = TrainOptions {
+    let chars = BpeOptions {
         max_token_length: Some(2),
         alphabet: TrainAlphabet::Chars,
         end_of_word: Some(EndOfWord { symbol: "</w>".to_owned(), form: EndOfWordForm::Separate }),
-        ..options(9)
+        ..BpeOptions::default()
     };
-    assert_eq!(merges(&train(chars, &["éé"]).unwrap()), ["é+</w> 1", "é+é</w> 1"]);
+    assert_eq!(merges(&train(bpe(9, chars), &["éé"]).unwrap()), ["é+</w> 1", "é+é</w> 1"]);
 }
 
 #[test]
@@ -154,8 +150,8 @@ fn nothing_to_train_on_gives_the_alphabet() {
 #[test]
 fn ids_of_the_tokenizers_library_decide_ties_in_their_order() {
     // That library writes a space as U+0120, so it sorts after all printable characters.
-    let huggingface = TrainOptions { tie_break: TieBreak::HuggingFace, ..options(1) };
+    let huggingface = bpe(1, BpeOptions { tie_break: TieBreak::HuggingFace, ..BpeOptions::default() });
     assert_eq!(merges(&train(huggingface, &[" a", "bc"]).unwrap()), ["b+c 1"]);
-    let by_id = TrainOptions { tie_break: TieBreak::TokenId, ..options(1) };
+    let by_id = bpe(1, BpeOptions { tie_break: TieBreak::TokenId, ..BpeOptions::default() });
     assert_eq!(merges(&train(by_id, &[" a", "bc"]).unwrap()), [" +a 1"]);
 }

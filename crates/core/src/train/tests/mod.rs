@@ -4,13 +4,18 @@ mod golden;
 mod layout;
 mod threads;
 
-use super::{Target, TrainOptions, Trainer, TrainingReport};
+use super::{BpeOptions, Target, TrainModel, TrainOptions, Trainer, TrainingReport};
 use crate::description::{Description, Merges, Split};
 use crate::error::Result;
 use crate::watch::Unwatched;
 
 fn options(merges: usize) -> TrainOptions {
     TrainOptions::new(Target::NumMerges(merges), &Split::Whole)
+}
+
+/// The options of byte-pair encoding, without a split.
+fn bpe(merges: usize, model: BpeOptions) -> TrainOptions {
+    TrainOptions { model: TrainModel::Bpe(model), ..options(merges) }
 }
 
 fn train(options: TrainOptions, documents: &[&str]) -> Result<(Description, TrainingReport)> {

@@ -1,11 +1,11 @@
 //! The result does not depend on threads or on the batches of documents.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::options;
+use super::{bpe, options};
 use crate::description::{Description, Normalizer, Split, UnicodeTables};
 use crate::error::{Kind, Result};
 use crate::pattern::known;
-use crate::train::{TieBreak, TrainOptions, Trainer, TrainingReport};
+use crate::train::{BpeOptions, TieBreak, TrainOptions, Trainer, TrainingReport};
 use crate::watch::{Unwatched, Watch, cancelled};
 
 const TIES: [TieBreak; 3] = [TieBreak::Lexicographic, TieBreak::FirstSeen, TieBreak::HuggingFace];
@@ -28,11 +28,10 @@ fn text(bytes: usize, mut seed: u32) -> String {
 
 fn with(tie: TieBreak, threads: usize, split: &str) -> TrainOptions {
     TrainOptions {
-        tie_break: tie,
         num_threads: threads,
         pre_tokenizer: known::split_named(split).unwrap().stages(),
         special_tokens: vec!["<s>".to_owned()],
-        ..options(300)
+        ..bpe(300, BpeOptions { tie_break: tie, ..BpeOptions::default() })
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) struct LearnedPieces {
 /// The state between two merges.
 struct Learner<'a> {
     options: &'a TrainOptions,
-    score: Score,
+    model: &'a WordPieceOptions,
     pieces: Pieces,
     /// The length of each symbol in characters.
     sizes: Vec<usize>,
@@ -89,7 +89,7 @@ pub(super) fn learn(
 ) -> Result<LearnedPieces> {
     let mut learner = Learner {
         options,
-        score: model.score,
+        model,
         pieces: Pieces::new(model.continuing_prefix.clone()),
         sizes: Vec::new(),
         counts: Vec::new(),
@@ -157,7 +157,7 @@ impl Learner<'_> {
         let symbol = self.pieces.add(written)?;
         if symbol as usize == self.sizes.len() {
             try_alloc::push(&mut self.sizes, size)?;
-            if self.score == Score::Likelihood {
+            if self.model.score == Score::Likelihood {
                 try_alloc::push(&mut self.counts, 0)?;
                 try_alloc::push(&mut self.pairs_of, Vec::new())?;
             }
@@ -190,7 +190,7 @@ impl Learner<'_> {
             let pair = Pair { left, right, count: 0, positions, is_touched: false, is_refused: false };
             self.pairs.add((left, right), pair)?
         };
-        if self.score == Score::Likelihood && self.pairs.get(number).count == 0 {
+        if self.model.score == Score::Likelihood && self.pairs.get(number).count == 0 {
             try_alloc::push(&mut self.pairs_of[left as usize], number)?;
             if left != right {
                 try_alloc::push(&mut self.pairs_of[right as usize], number)?;
@@ -229,7 +229,7 @@ impl Learner<'_> {
             if count == 0 {
                 pair.positions = Vec::new();
             }
-            if count < self.options.min_frequency || pair.is_refused {
+            if count < self.model.min_frequency || pair.is_refused {
                 self.queue.remove(number);
                 continue;
             }
@@ -268,7 +268,7 @@ impl Learner<'_> {
             let size = self.sizes[left as usize] + self.sizes[right as usize];
             let written = self.pieces.joined(left, right);
             let is_special = self.options.literals().contains(&written.as_str());
-            if is_special || self.options.max_token_length.is_some_and(|most| size > most) {
+            if is_special || self.model.max_token_length.is_some_and(|most| size > most) {
                 self.queue.remove(best);
                 self.pairs.get_mut(best).is_refused = true;
                 self.is_refused = true;
@@ -308,13 +308,13 @@ impl Learner<'_> {
                 self.remove_occurrence((right, after), count)?;
                 self.add_occurrence((symbol, after), count, at)?;
             }
-            if self.score == Score::Likelihood {
+            if self.model.score == Score::Likelihood {
                 self.counts[left as usize] -= count;
                 self.counts[right as usize] -= count;
                 self.counts[symbol as usize] += count;
             }
         }
-        if self.score == Score::Likelihood {
+        if self.model.score == Score::Likelihood {
             for changed in [left, right, symbol] {
                 self.touch_pairs_of(changed, ticker)?;
             }

@@ -4,19 +4,27 @@ use tokenmill_reference::{WordPieceScore, train_wordpiece};
 
 use super::*;
 use crate::description::{ModelDescription, PreTokenizer, Split};
-use crate::train::{BertTemplate, SpecialIds, TieBreak, TrainAlphabet, TrainModel, Trainer};
+use crate::train::{BertTemplate, SpecialIds, TrainModel, Trainer};
 use crate::watch::Unwatched;
 
 fn options(score: Score, target: Target) -> TrainOptions {
-    let model =
-        WordPieceOptions { score, continuing_prefix: "##".to_owned(), max_chars: 100, template: None };
-    TrainOptions {
-        model: TrainModel::WordPiece(model),
-        unk_token: Some("[UNK]".to_owned()),
-        alphabet: TrainAlphabet::Chars,
-        tie_break: TieBreak::TokenId,
-        ..TrainOptions::new(target, &Split::Whole)
+    with(model(score), target)
+}
+
+fn model(score: Score) -> WordPieceOptions {
+    WordPieceOptions {
+        unk_token: "[UNK]".to_owned(),
+        min_frequency: 1,
+        max_token_length: None,
+        score,
+        continuing_prefix: "##".to_owned(),
+        max_chars: 100,
+        template: None,
     }
+}
+
+fn with(model: WordPieceOptions, target: Target) -> TrainOptions {
+    TrainOptions { model: TrainModel::WordPiece(model), ..TrainOptions::new(target, &Split::Whole) }
 }
 
 /// The learned tokens, without the special ones, and the counts of the merges.
@@ -45,7 +53,7 @@ proptest! {
         let scores =
             [(Score::Frequency, WordPieceScore::Frequency), (Score::Likelihood, WordPieceScore::Likelihood)];
         for (score, naive) in scores {
-            let options = TrainOptions { min_frequency, ..options(score, Target::NumMerges(merges)) };
+            let options = with(WordPieceOptions { min_frequency, ..model(score) }, Target::NumMerges(merges));
             let want = train_wordpiece(&words, "##", naive, merges, min_frequency);
             prop_assert_eq!(learned(options, &words), want, "{:?}", score);
         }
@@ -85,27 +93,24 @@ fn text_is_cut_as_for_bert_on_any_number_of_threads() {
 }
 
 #[test]
-fn options_that_wordpiece_does_not_have_are_refused() {
-    let good = options(Score::Frequency, Target::NumMerges(1));
+fn wrong_options_are_refused_by_name() {
     let template = |cls: &str| {
         let template = Some(BertTemplate { cls: cls.to_owned(), sep: "[UNK]".to_owned() });
-        let prefix = "##".to_owned();
-        TrainModel::WordPiece(WordPieceOptions {
-            score: Score::Frequency,
-            continuing_prefix: prefix,
-            max_chars: 9,
-            template,
-        })
+        WordPieceOptions { template, ..model(Score::Frequency) }
     };
+    let frequency = || model(Score::Frequency);
     for (wrong, field) in [
-        (TrainOptions { unk_token: None, ..good.clone() }, "unk_token"),
-        (TrainOptions { alphabet: TrainAlphabet::Bytes, ..good.clone() }, "alphabet"),
-        (TrainOptions { tie_break: TieBreak::Lexicographic, ..good.clone() }, "tie_break"),
-        (TrainOptions { model: template("[CLS]"), ..good.clone() }, "post_processor"),
+        (WordPieceOptions { min_frequency: 0, ..frequency() }, "min_frequency"),
+        (WordPieceOptions { max_token_length: Some(0), ..frequency() }, "max_token_length"),
+        (WordPieceOptions { max_chars: 0, ..frequency() }, "max_input_chars_per_word"),
+        (WordPieceOptions { unk_token: String::new(), ..frequency() }, "unk_token"),
+        (template("[CLS]"), "post_processor"),
     ] {
+        let wrong = with(wrong, Target::NumMerges(1));
         assert_eq!(Trainer::new(wrong).unwrap_err().field.to_string(), field);
     }
-    let last = TrainOptions { special_ids: SpecialIds::Last, model: template("[UNK]"), ..good };
+    let last =
+        TrainOptions { special_ids: SpecialIds::Last, ..with(template("[UNK]"), Target::NumMerges(1)) };
     let mut trainer = Trainer::new(last).unwrap();
     trainer.feed(&["ab"], &Unwatched).unwrap();
     let (description, _) = trainer.finish(&Unwatched).unwrap();
