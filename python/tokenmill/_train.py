@@ -101,9 +101,9 @@ def train(
       them.
     - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``).
     - ``alphabet``: ``"bytes"`` (all 256; the default) or ``"chars"``, the characters that occur. With
-      characters, ``end_of_word`` is a symbol behind each pretoken, on its own or with
-      ``end_of_word_form="suffix"`` (not ``"separate"``) glued to the last character, and ``unk_token`` stands for
-      characters that are not in the alphabet (bytes need none).
+      characters, ``end_of_word`` is a symbol behind each pretoken, on its own
+      (``end_of_word_form="separate"``, the default) or glued to the last character (``"suffix"``), and
+      ``unk_token`` stands for characters that are not in the alphabet (bytes need none).
     - ``errors``: what happens to a document that is not UTF-8: a ``TrainingError`` naming file and byte,
       U+FFFD in place of what is wrong, or the document is left out (``"skip"``; ``"ignore"`` of Python's
       codecs would drop bytes and keep the rest). The report counts both.

@@ -42,7 +42,8 @@ def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
             num_merges,
             args,
         )
-    words = [reference.char_symbols(word, args.end_of_word, args.end_of_word_form or "separate") for word in pretokens]
+    form = args.end_of_word_form or "separate"
+    words = [reference.char_symbols(word, args.end_of_word, form) for word in pretokens]
     return _page(
         reference.trace_training(
             words,
