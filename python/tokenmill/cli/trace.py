@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from tokenmill import reference
@@ -28,7 +28,7 @@ def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
 
     documents = _documents(files, args.documents, args.errors)
     pretokens = [piece for text in documents for piece in _pretokens(text, args)]
-    tie_break = args.tie_break or "lexicographic"
+    tie_break: reference.TieBreak = args.tie_break or "lexicographic"
     if args.alphabet != "chars":
         return _page(
             reference.trace_training(
@@ -42,7 +42,7 @@ def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
             num_merges,
             args,
         )
-    form = args.end_of_word_form or "separate"
+    form: Literal["separate", "suffix"] = args.end_of_word_form or "separate"
     words = [reference.char_symbols(word, args.end_of_word, form) for word in pretokens]
     return _page(
         reference.trace_training(
