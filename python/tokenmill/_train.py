@@ -25,8 +25,10 @@ def train(
     texts: Iterable[str] | Mapping[str, int] | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
-    model: Literal["bpe", "wordpiece"] = "bpe",
-    normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"] | None = None,
+    model: Literal["bpe", "wordpiece", "unigram"] = "bpe",
+    normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"]
+    | Literal["identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf"]
+    | None = None,
     lowercase: bool | None = None,
     strip_accents: bool | None = None,
     clean_text: bool | None = None,
@@ -47,9 +49,18 @@ def train(
     score: Literal["frequency", "likelihood"] | None = None,
     continuing_subword_prefix: str | None = None,
     max_input_chars_per_word: int | None = None,
+    dialect: Literal["sentencepiece", "tokenizers"] | None = None,
+    byte_fallback: bool | None = None,
+    user_defined_symbols: Sequence[str] | None = None,
+    character_coverage: float | None = None,
+    initial_alphabet: str | None = None,
+    split_by_unicode_script: bool | None = None,
+    split_digits: bool | None = None,
+    add_dummy_prefix: bool | None = None,
+    remove_extra_whitespaces: bool | None = None,
     tie_break: Literal["lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"]
     | None = None,
-    min_frequency: int = 2,
+    min_frequency: int | None = None,
     max_token_length: int | None = None,
     documents: Literal["file", "lines"] = "file",
     alphabet: Literal["bytes", "chars"] | None = None,
@@ -59,7 +70,7 @@ def train(
     num_threads: int | None = None,
     progress: bool | Callable[[str, int, int], object] | None = None,
 ) -> Tokenizer:
-    """Learn a byte-pair encoding, or a WordPiece vocabulary, from text.
+    """Learn a byte-pair encoding, or a WordPiece or Unigram vocabulary, from text.
 
     ``tok.training_report`` says what was read and learned.
 
@@ -72,20 +83,23 @@ def train(
       mapping from texts to counts (whole numbers from 1 on) is the same as so many copies of each.
 
     How much is learned, exactly one of ``vocab_size`` (special tokens, alphabet and merges together) and
-    ``num_merges``. Training stops earlier when no pair occurs ``min_frequency`` times (a count equal to it
-    still merges), and the report says so.
+    ``num_merges``. Training stops earlier when no pair occurs ``min_frequency`` times (2 unless given; a
+    count equal to it still merges), and the report says so.
 
     How:
 
-    - ``model``: ``"bpe"`` or ``"wordpiece"``.
+    - ``model``: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
     - ``normalizer``: a normal form of Unicode (the tables of today's version) that text is brought into
       before it is split, here and in ``encode``; what stands between special tokens, each on its own. Or
       ``"BertNormalizer"`` (the default of WordPiece) with ``lowercase``, ``strip_accents`` (by default as
       ``lowercase``), ``clean_text`` and ``handle_chinese_chars`` as in tokenizer.json. ``"none"`` for none.
+      Unigram's SentencePiece dialect takes that library's rules instead: ``"nmt_nfkc"`` (its default),
+      ``"nfkc"``, ``"nmt_nfkc_cf"``, ``"nfkc_cf"`` or ``"identity"``.
     - ``split``: what cuts a document into pretokens, which no token crosses: ``"gpt2"``, ``"cl100k"``,
       ``"o200k"``, ``"llama3"``, ``"qwen2"``, ``"whitespace"``, ``"none"``, ``"BertPreTokenizer"``
       (white space and punctuation), or a regular expression (the text between two matches is a
-      pretoken too). By default ``"cl100k"``, for WordPiece ``"BertPreTokenizer"``.
+      pretoken too), or ``"Metaspace"`` (words with a ``▁`` in place of the space before them). By
+      default ``"cl100k"``, for WordPiece ``"BertPreTokenizer"``, for Unigram ``"Metaspace"``.
     - ``special_tokens``: literals that take ids of their own: 0 and up, or behind all others with
       ``special_ids="last"``. Found in the text, they are cut out: not counted, and not merged across.
     - ``bos_token``, ``eos_token``, ``unk_token``, ``sep_token``, ``pad_token``, ``cls_token``,
@@ -99,7 +113,8 @@ def train(
       strings (the default), the largest one, the pair that is seen first in the corpus as it then
       stands, the smallest pair of ids, or the smallest pair of ids as the library tokenizers gives
       them.
-    - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``).
+    - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``,
+      WordPiece and Unigram, where it is 16 unless given).
     - ``alphabet``: ``"bytes"`` (all 256; the default) or ``"chars"``, the characters that occur. With
       characters, ``end_of_word`` is a symbol behind each pretoken, on its own
       (``end_of_word_form="separate"``, the default) or glued to the last character (``"suffix"``), and
@@ -116,6 +131,19 @@ def train(
     stands for a word that cannot be spelled, or that has more than ``max_input_chars_per_word`` (100)
     characters. Merges are not kept: encoding takes the longest token that fits.
 
+    Unigram: starts with up to a million substrings that occur more than once, and drops those without
+    which the text loses least likelihood, until ``vocab_size`` is reached (``num_merges`` means
+    nothing here). ``dialect="sentencepiece"`` (the default) is saved as a ``.model``: a token begins with
+    ``▁`` or has none, and holds characters of one script unless ``split_by_unicode_script=False``; with
+    ``split_digits=True`` digits stand alone. ``add_dummy_prefix`` and ``remove_extra_whitespaces``
+    are that library's options (both on). ``unk_token`` is ``"<unk>"`` unless given; other special tokens
+    are control pieces, of which none is there by itself. ``dialect="tokenizers"`` is saved as
+    tokenizer.json and takes any ``split``. The alphabet is that of characters: the most frequent ones
+    that cover ``character_coverage`` of the text (0.9995 for sentencepiece, else 1.0), and those of
+    ``initial_alphabet``. What it leaves out is unknown, or with ``byte_fallback=True`` the tokens of its
+    bytes. ``user_defined_symbols`` are always one token. ``save`` in the format of the other dialect
+    needs ``lossy=True``.
+
     ``num_threads=None`` takes every core that this process may use; the result is the same for any number.
     It is the default here, where one call is all the work, and 1 where calls are many.
     ``progress`` is ``None`` or ``False`` (silent), ``True`` (a bar on stderr; extra ``cli``), or a callable
@@ -131,6 +159,9 @@ def train(
     >>> tok = train(texts=["low lower lowest"] * 2, model="wordpiece", unk_token="[UNK]", num_merges=4)
     >>> [tok.id_to_token(id) for id in tok.encode("lower")]
     ['lowe', '##r']
+    >>> tok = train(texts=["low lower lowest"] * 2, model="unigram", vocab_size=12)
+    >>> [tok.id_to_token(id) for id in tok.encode("lowest")]
+    ['▁low', 'e', 's', 't']
     """
     if (files is None) == (texts is None):
         raise _misuse(
@@ -167,15 +198,48 @@ def train(
         "max_input_chars_per_word": max_input_chars_per_word,
         "post_processor": post_processor,
     }
-    if model == "wordpiece":
+    unigram = {
+        "dialect": dialect,
+        "byte_fallback": byte_fallback,
+        "user_defined_symbols": user_defined_symbols,
+        "character_coverage": character_coverage,
+        "initial_alphabet": initial_alphabet,
+    }
+    sentencepiece = {
+        "split_by_unicode_script": split_by_unicode_script,
+        "split_digits": split_digits,
+        "add_dummy_prefix": add_dummy_prefix,
+        "remove_extra_whitespaces": remove_extra_whitespaces,
+    }
+    if model != "bpe":
         _refuse(bpe, 'model="bpe"')
+    if model != "wordpiece":
+        _refuse(wordpiece, 'model="wordpiece"')
+    if model != "unigram":
+        _refuse(unigram, 'model="unigram"')
+    if model != "unigram" or dialect == "tokenizers":
+        _refuse(sentencepiece, 'dialect="sentencepiece"')
+    if model == "unigram":
+        _refuse({"min_frequency": min_frequency}, "models that merge pairs")
+        if num_merges is not None:
+            raise _misuse("num_merges is for models that merge pairs; give vocab_size")
+        unigram["dialect"] = "sentencepiece" if dialect is None else dialect
+        if unigram["dialect"] == "sentencepiece":
+            _refuse({"split": split}, 'dialect="tokenizers"')
+            split = "none"
+            normalizer = "nmt_nfkc" if normalizer is None else normalizer
+            unk_token = "<unk>" if unk_token is None else unk_token
+        else:
+            split = "Metaspace" if split is None else split
+        if character_coverage is None and unigram["dialect"] == "sentencepiece":
+            unigram["character_coverage"] = 0.9995
+    elif model == "wordpiece":
         normalizer = "BertNormalizer" if normalizer is None else normalizer
         split = "BertPreTokenizer" if split is None else split
         wordpiece["score"] = "frequency" if score is None else score
         if continuing_subword_prefix is None:
             wordpiece["continuing_subword_prefix"] = "##"
     else:
-        _refuse(wordpiece, 'model="wordpiece"')
         split = "cl100k" if split is None else split
     if normalizer != "BertNormalizer":
         _refuse(bert, 'normalizer="BertNormalizer"')
@@ -184,6 +248,8 @@ def train(
         **bert,
         **bpe,
         **wordpiece,
+        **unigram,
+        **sentencepiece,
         "vocab_size": vocab_size,
         "num_merges": num_merges,
         "normalizer": None if normalizer == "none" else normalizer,

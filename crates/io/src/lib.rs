@@ -10,6 +10,7 @@ mod byte_tokens;
 mod chat_files;
 mod contents;
 pub mod corpus;
+mod dialects;
 mod files;
 pub mod fingerprint;
 mod first_bytes;

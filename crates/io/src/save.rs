@@ -2,6 +2,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use tokenmill_core::compile::compile;
 use tokenmill_core::description::{ChatTemplates, Normalizer, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
@@ -10,7 +11,7 @@ use tokenmill_core::watch::Watch;
 use crate::files::{self, FolderWriter, SavedFile, Snapshot, Source, Target};
 use crate::folder::LOSSY;
 use crate::manifest::{self, SETTINGS};
-use crate::{chat_files, folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges, vocab_txt};
+use crate::{chat_files, dialects, folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges, vocab_txt};
 
 /// The files that a save may write into a folder, besides the manifest. They are always read together.
 pub(crate) const SAVED: [&str; 7] =
@@ -133,6 +134,11 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     if format.is_bare() && !lossy {
         refuse_loss(engine, format)?;
     }
+    let converted = match dialects::for_format(engine.description(), format).filter(|_| lossy) {
+        Some(description) => Some(compile(description)?),
+        None => None,
+    };
+    let engine = converted.as_ref().unwrap_or(engine);
     let templates = &engine.description().chat_templates;
     let of_templates = chat_files::files(templates);
     let nothing = ChatTemplates::default();

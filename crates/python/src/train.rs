@@ -1,19 +1,22 @@
 //! Training from Python: converts options, and passes texts on in batches.
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use tokenmill_core::charsmap::NamedMap;
 use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::description::{
-    Additions, EndOfWord, EndOfWordForm, Normalizer, PreTokenizer, Role, UnicodeTables,
+    Additions, EndOfWord, EndOfWordForm, Normalizer, PreTokenizer, PrependScheme, Role, SentencePieceRules,
+    UnicodeTables,
 };
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::train::{
-    BertTemplate, BpeOptions, Score, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions,
-    Trainer, WordPieceOptions,
+    BertTemplate, BpeOptions, Dialect, Score, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel,
+    TrainOptions, Trainer, UnigramOptions, WordPieceOptions,
 };
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
@@ -163,9 +166,9 @@ fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
     let is_of_model = |role: &(Role, String)| role.0 == Role::Unk && options.unk_token().is_some();
     let mut roles = Additions { special_tokens: Vec::new(), ..additions };
     // A model with an unknown token stores it. If that is the only role, it is not set, so that every format can
-    // hold the tokenizer.
-    if roles.roles.iter().all(is_of_model) {
-        roles.roles.clear();
+    // hold the tokenizer. A SentencePiece model holds it in no other way.
+    if roles.roles.iter().all(is_of_model) || is_sentencepiece(&options.model) {
+        roles.roles.retain(|role| !is_of_model(role));
     }
     let trainer = Trainer::new(options).map_err(|error| raise(py, error))?;
     Ok((trainer, roles))
@@ -183,12 +186,24 @@ fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult
         "last" => SpecialIds::Last,
         other => return Err(wrong(py, "special_ids", other, "\"first\" or \"last\"")),
     };
-    let special_tokens = additions.all_special_tokens();
+    let model = model_option(options, additions)?;
+    let mut special_tokens = additions.all_special_tokens();
+    // SentencePiece has the unknown piece first, unless it is listed.
+    if let TrainModel::Unigram(UnigramOptions { unk_token: Some(unk), .. }) = &model
+        && is_sentencepiece(&model)
+        && additions.special_tokens.iter().all(|(content, _)| content != unk)
+    {
+        special_tokens.sort_by_key(|(content, _)| content != unk);
+    }
     let threads = Given(options.get_item("num_threads")?);
     Ok(TrainOptions {
         target,
-        model: model_option(options, additions)?,
-        normalizer: normalizer_option(options)?,
+        normalizer: if is_sentencepiece(&model) {
+            rules_option(options)?
+        } else {
+            normalizer_option(options)?
+        },
+        model,
         pre_tokenizer: pre_tokenizer_option(options)?,
         special_tokens: special_tokens.into_iter().map(|(content, _)| content).collect(),
         special_ids,
@@ -214,7 +229,8 @@ fn model_option(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<
     match text_option(options, "model")?.as_str() {
         "bpe" => bpe_options(options).map(TrainModel::Bpe),
         "wordpiece" => wordpiece_options(options, additions).map(TrainModel::WordPiece),
-        other => Err(wrong(options.py(), "model", other, "\"bpe\" or \"wordpiece\"")),
+        "unigram" => unigram_options(options).map(TrainModel::Unigram),
+        other => Err(wrong(options.py(), "model", other, "\"bpe\", \"wordpiece\" or \"unigram\"")),
     }
 }
 
@@ -284,9 +300,56 @@ fn wordpiece_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyRe
     })
 }
 
+fn is_sentencepiece(model: &TrainModel) -> bool {
+    matches!(model, TrainModel::Unigram(UnigramOptions { dialect: Dialect::SentencePiece { .. }, .. }))
+}
+
+fn unigram_options(options: &Bound<'_, PyDict>) -> PyResult<UnigramOptions> {
+    let dialect = match text_option(options, "dialect")?.as_str() {
+        "sentencepiece" => Dialect::SentencePiece {
+            split_by_unicode_script: flag(options, "split_by_unicode_script")?.unwrap_or(true),
+            split_digits: flag(options, "split_digits")?.unwrap_or(false),
+        },
+        "tokenizers" => Dialect::Tokenizers,
+        other => return Err(wrong(options.py(), "dialect", other, "\"sentencepiece\" or \"tokenizers\"")),
+    };
+    let character_coverage = match options.get_item("character_coverage")?.filter(|value| !value.is_none()) {
+        None => 1.0,
+        Some(value) => {
+            value.extract().map_err(|_| wrong_type("character_coverage", "float or None", &value))?
+        }
+    };
+    Ok(UnigramOptions {
+        dialect,
+        unk_token: optional(options, "unk_token")?,
+        byte_fallback: flag(options, "byte_fallback")?.unwrap_or(false),
+        user_defined_symbols: texts_option(options, "user_defined_symbols")?,
+        character_coverage,
+        initial_alphabet: optional(options, "initial_alphabet")?.unwrap_or_default().chars().collect(),
+        max_token_length: number(options, "max_token_length")?.unwrap_or(16),
+    })
+}
+
+/// A list of texts.
+fn texts_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<String>> {
+    let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(Vec::new()) };
+    convert::texts(&value, name, "a list of str")?
+        .enumerate()
+        .map(|(i, item)| {
+            let item = item?;
+            convert::string(&item, || format!("{name}[{i}]"))
+        })
+        .collect()
+}
+
 fn pre_tokenizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<PreTokenizer>> {
     match text_option(options, "split")?.as_str() {
         "BertPreTokenizer" => Ok(vec![PreTokenizer::Bert]),
+        "Metaspace" => Ok(vec![PreTokenizer::Metaspace {
+            replacement: '\u{2581}',
+            prepend: PrependScheme::Always,
+            split: true,
+        }]),
         split => Ok(convert::split(options.py(), split)?.split.stages()),
     }
 }
@@ -340,6 +403,28 @@ fn normalizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<Normalizer>> {
         }
     };
     Ok(vec![form(UnicodeTables::Current)])
+}
+
+/// The normalization of SentencePiece, whose rules go by a name.
+fn rules_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<Normalizer>> {
+    let name = text_option(options, "normalizer")?;
+    let charsmap = match NamedMap::from_name(&name) {
+        Some(map) => map.blob(),
+        None if name == "identity" => Arc::default(),
+        None => {
+            let known =
+                "SentencePiece's rules: \"nmt_nfkc\", \"nfkc\", \"nmt_nfkc_cf\", \"nfkc_cf\" or \"identity\"";
+            return Err(wrong(options.py(), "normalizer", &name, known));
+        }
+    };
+    Ok(vec![Normalizer::SentencePiece(SentencePieceRules {
+        charsmap,
+        user_defined: texts_option(options, "user_defined_symbols")?,
+        add_dummy_prefix: flag(options, "add_dummy_prefix")?.unwrap_or(true),
+        remove_extra_whitespaces: flag(options, "remove_extra_whitespaces")?.unwrap_or(true),
+        escape_whitespaces: true,
+        treat_whitespace_as_suffix: false,
+    })])
 }
 
 fn flag(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<bool>> {

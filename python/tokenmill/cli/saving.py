@@ -14,7 +14,7 @@ from .usage import UsageError
 
 __all__ = ["Form", "check_folder", "check_out", "form_of", "is_replaced", "kept_roles"]
 
-Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt", "vocab.txt"]
+Form = Literal["folder", "tokenizer.json", ".model", ".tiktoken", "vocab.json with merges.txt", "vocab.txt"]
 
 
 def check_out(args: argparse.Namespace) -> None:
@@ -26,6 +26,15 @@ def check_out(args: argparse.Namespace) -> None:
         check_folder(args.out)
     elif not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(path.parent))
+    if (
+        form == "tokenizer.json"
+        and args.model == "unigram"
+        and args.dialect != "tokenizers"
+        and not args.lossy
+    ):
+        raise UsageError(
+            "a tokenizer.json cannot hold a tokenizer of SentencePiece as it is", hint="--dialect tokenizers"
+        )
     if form in ("folder", "tokenizer.json"):
         if args.end_of_word is not None and args.end_of_word_form != "suffix":
             raise UsageError(
@@ -39,9 +48,12 @@ def check_out(args: argparse.Namespace) -> None:
                 hint="--out FOLDER/",
             )
         return
-    if (form == "vocab.txt") != (args.model == "wordpiece"):
+    models = {"vocab.txt": "wordpiece", ".model": "unigram"}
+    if models.get(form, "bpe") != args.model:
         raise UsageError(f"{form} is not for {args.model}", hint="--out FOLDER/")
-    if form == "vocab.txt":
+    if form == ".model" and args.dialect == "tokenizers" and not args.lossy:
+        raise UsageError("a .model is for --dialect sentencepiece", hint="--out FOLDER/")
+    if form in models:
         return
     shown = "a .tiktoken file holds" if form == ".tiktoken" else f"{form} hold"
     if args.alphabet == "chars":
@@ -55,6 +67,8 @@ def check_out(args: argparse.Namespace) -> None:
 
 def kept_roles(form: Form, args: argparse.Namespace) -> list[str]:
     """The roles that this form can hold."""
+    if form == ".model" or (form == "folder" and args.model == "unigram" and args.dialect != "tokenizers"):
+        return ["bos", "eos", "pad", "unk"]
     if form == "folder":
         return list(ROLES)
     if form == "vocab.txt":
@@ -119,11 +133,13 @@ def form_of(out: str) -> Form:
             return "folder"
         case ".json":
             return "tokenizer.json"
+        case ".model":
+            return ".model"
         case ".tiktoken":
             return ".tiktoken"
     if _is_version(path.suffix):
         return "folder"
     raise UsageError(
         f"{path}: no format goes by the ending {path.suffix}",
-        hint="--out FOLDER/, or a name that ends in .json or .tiktoken",
+        hint="--out FOLDER/, or a name that ends in .json, .model or .tiktoken",
     )

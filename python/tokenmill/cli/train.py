@@ -1,4 +1,4 @@
-"""Learn a byte-pair encoding from text files and save it.
+"""Learn a byte-pair encoding, WordPiece or Unigram from text files and save it.
 
 FILE is a path, a glob in quotes, or - for standard input; each file is one
 document. --out names a folder, which gets a tokenizer.json, or a file whose
@@ -6,6 +6,7 @@ name says the format (a slash at the end is always a folder):
 
   FOLDER/, NAME.json       everything, but for a separate end-of-word symbol:
                            --end-of-word-form suffix can be saved
+  NAME.model               Unigram, as SentencePiece has it
   NAME.tiktoken, vocab.json, merges.txt
                            tokens over bytes alone, no split and no special
                            tokens: only with --lossy
@@ -37,6 +38,18 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _FIRST_MERGES = 10
+
+_RULES = ("identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf")
+"""The rules of SentencePiece."""
+
+_UNIGRAM = {
+    "byte-fallback": "characters outside the alphabet become the tokens of their bytes",
+    "split-digits": "sentencepiece: a digit is a token of its own",
+    "no-split-by-unicode-script": "sentencepiece: a token may have characters of several scripts",
+    "no-add-dummy-prefix": "sentencepiece: no space is put before a text",
+    "no-remove-extra-whitespaces": "sentencepiece: runs of spaces stay",
+}
+"""Options of unigram that are on or off, each under the name that departs from the default."""
 
 _BERT = {
     "lowercase": "BertNormalizer: text in lower case (default: yes)",
@@ -73,7 +86,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     size.add_argument("--num-merges", type=whole_number(0), metavar="N", help="merges alone")
     how = parser.add_argument_group("how")
     how.add_argument(
-        "--model", choices=("bpe", "wordpiece"), default="bpe", help="what is learned (default: bpe)"
+        "--model",
+        choices=("bpe", "wordpiece", "unigram"),
+        default="bpe",
+        help="what is learned (default: bpe)",
     )
     how.add_argument(
         "--split",
@@ -83,8 +99,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--normalizer",
-        choices=("NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"),
-        help="what text is brought into first (default: none; BertNormalizer for wordpiece)",
+        choices=("NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none", *_RULES),
+        metavar="NAME",
+        help="what text is brought into first: NFC, NFD, NFKC, NFKD, BertNormalizer (for wordpiece), none "
+        f"(default); for unigram {', '.join(_RULES)} (default: nmt_nfkc)",
     )
     for name, meaning in _BERT.items():
         how.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=meaning)
@@ -133,6 +151,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a longer word is unknown to wordpiece (default: 100)",
     )
     how.add_argument(
+        "--dialect",
+        choices=("sentencepiece", "tokenizers"),
+        help="the library that unigram is trained for (default: sentencepiece, saved as .model)",
+    )
+    how.add_argument(
+        "--user-defined-symbol",
+        dest="user_defined_symbols",
+        metavar="LITERAL",
+        action="append",
+        default=[],
+        help="text that is always one token of unigram; may be given again",
+    )
+    how.add_argument(
+        "--character-coverage",
+        type=float,
+        metavar="SHARE",
+        help="the share of characters that unigram covers (default: 0.9995; 1 for tokenizers)",
+    )
+    how.add_argument(
+        "--initial-alphabet",
+        metavar="CHARACTERS",
+        help="characters that unigram knows, seen or not",
+    )
+    for name, meaning in _UNIGRAM.items():
+        option = name.removeprefix("no-").replace("-", "_")
+        value = not name.startswith("no-")
+        how.add_argument(f"--{name}", dest=option, action="store_const", const=value, help=meaning)
+    how.add_argument(
         "--tie-break",
         choices=("lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"),
         metavar="RULE",
@@ -142,12 +188,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--min-frequency",
         type=whole_number(1),
-        default=2,
         metavar="N",
         help="the lowest count that merges (default: 2)",
     )
     how.add_argument(
-        "--max-token-length", type=whole_number(1), metavar="N", help="the longest token, in bytes"
+        "--max-token-length",
+        type=whole_number(1),
+        metavar="N",
+        help="the longest token, in bytes; in characters for wordpiece and unigram (16 there)",
     )
     how.add_argument(
         "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
@@ -187,7 +235,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--trace shows byte-pair encoding; choose one of it and --model", hint="--model bpe")
     if args.normalizer and args.trace:
         raise UsageError("--trace shows text as it stands, without --normalizer: choose one")
-    args.split = args.split or ("cl100k" if args.model == "bpe" else "BertPreTokenizer")
+    if args.model == "bpe":
+        args.split = args.split or "cl100k"
     if args.out is not None:
         check_out(args)
     names = expand(args.files)
@@ -200,7 +249,14 @@ def run(args: argparse.Namespace) -> int:
             num_merges=args.num_merges,
             model=args.model,
             normalizer=args.normalizer,
-            **{(option := name.replace("-", "_")): getattr(args, option) for name in _BERT},
+            **{
+                (option := name.removeprefix("no-").replace("-", "_")): getattr(args, option)
+                for name in (*_BERT, *_UNIGRAM)
+            },
+            dialect=args.dialect,
+            user_defined_symbols=args.user_defined_symbols or None,
+            character_coverage=args.character_coverage,
+            initial_alphabet=args.initial_alphabet,
             split=args.split,
             post_processor=args.post_processor,
             score=args.score,
@@ -255,7 +311,8 @@ def _stopped(tokenizer: Tokenizer, args: argparse.Namespace) -> str | None:
     asked = f"a vocabulary of {size:,} was" if size is not None else f"{_merges(args.num_merges)} were"
     why = {
         "no-pair-left": "no pair of tokens is left",
-        "min-frequency": f"no pair is left that occurs {args.min_frequency} times (--min-frequency)",
+        "min-frequency": f"no pair is left that occurs {args.min_frequency or 2} times (--min-frequency)",
+        "no-piece-left": "no substring is left that occurs more than once",
         "max-token-length": "every pair left is too long (--max-token-length)",
     }
     return f"{asked} asked for: {why.get(report.stopped_early, report.stopped_early)}"
@@ -290,7 +347,7 @@ def _saved(tokenizer: Tokenizer, args: argparse.Namespace) -> _Saved:
     roles = {role: id for role, id in named.items() if role in kept_roles(form, args)}
     special = dict(tokenizer.special_tokens)
     left_out = []
-    if form not in ("folder", "tokenizer.json"):
+    if form not in ("folder", "tokenizer.json", ".model"):
         left_out += ["the split", *["special tokens"] * bool(special)]
         special = {}
     if lost := [role for role in named if role not in roles]:
@@ -305,7 +362,7 @@ def _facts(tokenizer: Tokenizer, args: argparse.Namespace, seconds: float) -> by
     facts = {
         "saved": args.out,
         "vocab_size": tokenizer.vocab_size,
-        "merges": len(tokenizer.merges),
+        "merges": len(report.merges),
         "special_tokens": saved.special_tokens,
         "roles": saved.roles,
         "left_out": saved.left_out,
@@ -329,19 +386,20 @@ def _summary(tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds:
         visible((left + right).decode("utf-8", "backslashreplace")).replace(" ", "␣")
         for left, right, _ in report.merges[:_FIRST_MERGES]
     ]
+    merges = "" if args.model == "unigram" else f", {len(report.merges):,} of them merges"
     saved = _saved(tokenizer, args)
     stopped = _stopped(tokenizer, args)
     roles = ", ".join(f"{role} {id}" for role, id in saved.roles.items())
     lines = [
         (done, args.out),
         *[("not saved", ", ".join(saved.left_out))] * bool(saved.left_out),
-        ("vocabulary", f"{tokenizer.vocab_size:,} tokens, {len(report.merges):,} of them merges"),
+        ("vocabulary", f"{tokenizer.vocab_size:,} tokens{merges}"),
         *([("", stopped)] if stopped else []),
         *[("roles", roles)] * bool(roles),
         ("documents", f"{report.documents:,}"),
         ("bytes", f"{report.bytes:,}"),
         ("pretokens", f"{report.pretokens:,}, {report.distinct_pretokens:,} distinct"),
-        ("first merges", " ".join(first) or "none"),
+        *([] if args.model == "unigram" else [("first merges", " ".join(first) or "none")]),
         ("seconds", f"{seconds:.2f}"),
         *_not_utf8(tokenizer),
     ]

@@ -72,11 +72,16 @@ pub struct Description {
 impl Description {
     /// Byte-pair encoding alone: text is split, pretokens are merged, and ids decode to their bytes.
     pub fn of_bpe(split: &Split, model: BpeDescription) -> Self {
+        Self { pre_tokenizer: split.stages(), ..Self::of_model(ModelDescription::Bpe(model)) }
+    }
+
+    /// A model without any step around it: ids decode to their bytes.
+    pub fn of_model(model: ModelDescription) -> Self {
         Self {
             added_tokens: Vec::new(),
             normalizer: Vec::new(),
-            pre_tokenizer: split.stages(),
-            model: ModelDescription::Bpe(model),
+            pre_tokenizer: Vec::new(),
+            model,
             post_processor: Vec::new(),
             decoding: Decoding::Bytes,
             truncation: None,

@@ -19,7 +19,7 @@ mod tests;
 
 use self::characters::Characters;
 use self::metaspace::Metaspace;
-use self::scripts::Scripts;
+pub(crate) use self::scripts::Scripts;
 use self::split::Split;
 use crate::aligned::{AlignedText, Rewritten};
 use crate::description::PreTokenizer;

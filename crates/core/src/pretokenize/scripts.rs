@@ -43,14 +43,21 @@ const MOVED: [(&str, &str); 3] =
 
 /// The table of scripts, built once.
 #[derive(Debug)]
-pub(super) struct Scripts {
+pub(crate) struct Scripts {
     classes: Arc<Classes>,
 }
 
 impl Scripts {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         Self { classes: Arc::clone(CLASSES.get_or_make(|| Arc::new(table()))) }
+    }
+
+    /// The number of the script of the character that starts at this byte; `None` if it has none, or takes that of the
+    /// character before it.
+    pub(crate) fn of(&self, text: &[u8], at: usize) -> Option<u8> {
+        let script = self.classes.at(text, at).0;
+        Some(script).filter(|&script| script != ANY && SCRIPTS[usize::from(script) - 1] != "Inherited")
     }
 
     #[inline]

@@ -1,4 +1,6 @@
 //! What cuts normalized text into pretokens.
+use super::options::{Dialect, TrainModel, TrainOptions, UnigramOptions};
+use super::unigram::Words;
 use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::description::{PreTokenizer, Split};
 use crate::error::Result;
@@ -18,10 +20,22 @@ pub(super) enum Cutter {
         /// Is the text cut at each white space, whatever is around it?
         cuts_at_spaces: bool,
     },
+    /// What no piece of SentencePiece crosses.
+    Words(Words),
 }
 
 impl Cutter {
-    pub(super) fn compile(steps: &[PreTokenizer]) -> Result<Self> {
+    pub(super) fn compile(options: &TrainOptions) -> Result<Self> {
+        if let TrainModel::Unigram(UnigramOptions {
+            dialect: Dialect::SentencePiece { split_by_unicode_script, split_digits },
+            user_defined_symbols,
+            ..
+        }) = &options.model
+        {
+            return Words::new(user_defined_symbols, *split_by_unicode_script, *split_digits)
+                .map(Self::Words);
+        }
+        let steps = options.pre_tokenizer.as_slice();
         if let Some(split) = Split::of_stages(steps) {
             return Ok(Self::Split(Splitter::compile(&split)?));
         }
@@ -48,6 +62,7 @@ impl Cutter {
                 ticker.spend(splitter.work(span.len()))?;
                 each(span.of(text.as_bytes()), span.start)
             }),
+            Self::Words(words) => words.for_each(text, ticker, each),
             Self::Steps { steps, .. } => {
                 let piece = AlignedText { text, origins: Origins::Untracked };
                 let mut number = 0;
@@ -69,6 +84,7 @@ impl Cutter {
                 let found = text.as_bytes()[from..].iter().position(|byte| matches!(byte, b' ' | b'\n'));
                 found.map(|at| from + at)
             }
+            Self::Words(words) => words.safe_cut(text, from),
             Self::Steps { .. } => None,
         }
     }

@@ -2,10 +2,15 @@
 use std::sync::Arc;
 
 use super::learn::Learned;
-use super::options::{BertTemplate, BpeOptions, SpecialIds, TrainAlphabet, TrainOptions, WordPieceOptions};
+use super::options::{
+    BertTemplate, BpeOptions, Dialect, SpecialIds, TrainAlphabet, TrainOptions, UnigramOptions,
+    WordPieceOptions,
+};
+use super::unigram::byte_token;
 use crate::description::{
-    AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description, Merge,
-    Merges, ModelDescription, PostProcessor, Roles, Split, TokenList, WordPieceDescription,
+    AddedToken, Alphabet, BpeDescription, Decoder, Decoding, Description, Merge, Merges, ModelDescription,
+    Normalizer, PieceKind, PostProcessor, PreTokenizer, Roles, Split, TokenList, UnigramDescription,
+    WordPieceDescription,
 };
 use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId, to_u32};
@@ -78,6 +83,128 @@ impl Layout {
         })
     }
 
+    /// A tokenizer of Unigram.
+    pub(super) fn describe_unigram(
+        self,
+        options: TrainOptions,
+        model: &UnigramOptions,
+        pieces: &[(String, f32)],
+    ) -> Result<Description> {
+        let bytes = || (0..=u8::MAX).filter(|_| model.byte_fallback).map(byte_token);
+        let lowest = pieces.iter().map(|(_, score)| *score).fold(0.0, f32::min);
+        if let Dialect::SentencePiece { .. } = model.dialect {
+            return self.describe_sentencepiece(options, model, pieces, bytes(), lowest);
+        }
+        let symbols = &model.user_defined_symbols;
+        let mut added_tokens = self.added_tokens(symbols.len() + bytes().count() + pieces.len())?;
+        let unk = model.unk_token.as_deref();
+        let unk = added_tokens.iter().find(|token| Some(token.content.as_str()) == unk).map(|token| token.id);
+        added_tokens.extend((self.first_id..).zip(symbols).map(|(id, symbol)| AddedToken {
+            id,
+            content: symbol.clone(),
+            ..AddedToken::default()
+        }));
+        AddedToken::sort_by_id(&mut added_tokens);
+        // Text never becomes the token of a byte: it costs more than any spelling.
+        let of_byte = -1e6;
+        let (mut tokens, mut scores) = (TokenList::default(), Vec::new());
+        let learned = pieces.iter().map(|(piece, score)| (piece.clone(), f64::from(*score)));
+        // A file gives a token that is matched first the id of the model's token.
+        let symbols = symbols.iter().map(|symbol| (symbol.clone(), 0.0));
+        let ordinary = symbols.chain(bytes().map(|byte| (byte, of_byte))).chain(learned);
+        for (id, (piece, score)) in (self.first_id..).zip(ordinary) {
+            tokens.push(id, piece.as_bytes());
+            scores.push(score);
+        }
+        let lowest = if model.byte_fallback { of_byte } else { f64::from(lowest) };
+        let metaspace = options.pre_tokenizer.iter().find_map(|step| match *step {
+            PreTokenizer::Metaspace { replacement, prepend, split } => {
+                Some(Decoder::Metaspace { replacement, prepend, split })
+            }
+            _ => None,
+        });
+        let of_bytes = model.byte_fallback.then_some(Decoder::ByteFallback);
+        let steps = of_bytes.into_iter().chain([metaspace.unwrap_or(Decoder::Fuse)]).collect();
+        let model = UnigramDescription {
+            tokens: Arc::new(tokens),
+            scores,
+            kinds: Vec::new(),
+            unk,
+            unk_score: lowest - f64::from(UnigramDescription::UNK_PENALTY),
+            byte_fallback: model.byte_fallback,
+            single_precision: false,
+        };
+        Ok(Description {
+            added_tokens,
+            normalizer: options.normalizer,
+            pre_tokenizer: options.pre_tokenizer,
+            decoding: Decoding::Steps(steps),
+            ..Description::of_model(ModelDescription::Unigram(model))
+        })
+    }
+
+    /// A tokenizer that SentencePiece can load.
+    fn describe_sentencepiece(
+        self,
+        options: TrainOptions,
+        model: &UnigramOptions,
+        pieces: &[(String, f32)],
+        bytes: impl Iterator<Item = String>,
+        lowest: f32,
+    ) -> Result<Description> {
+        let symbols =
+            model.user_defined_symbols.iter().map(|symbol| (symbol.clone(), 0.0, PieceKind::UserDefined));
+        let bytes = bytes.map(|byte| (byte, 0.0, PieceKind::Byte));
+        let learned = pieces.iter().map(|(piece, score)| (piece.clone(), *score, PieceKind::Normal));
+        let ordinary: Vec<(String, f32, PieceKind)> = symbols.chain(bytes).chain(learned).collect();
+        let mut added_tokens = self.added_tokens(ordinary.len())?;
+        let special = added_tokens.iter().map(|token| {
+            let is_unk = Some(token.content.as_str()) == model.unk_token.as_deref();
+            let kind = if is_unk { PieceKind::Unknown } else { PieceKind::Control };
+            (token.id, (token.content.clone(), 0.0, kind))
+        });
+        let mut all: Vec<_> = special.chain((self.first_id..).zip(ordinary)).collect();
+        all.sort_by_key(|(id, _)| *id);
+        let (mut tokens, mut scores, mut kinds) = (TokenList::default(), Vec::new(), Vec::new());
+        for (id, (piece, score, kind)) in &all {
+            tokens.push(*id, piece.as_bytes());
+            scores.push(f64::from(*score));
+            kinds.push(*kind);
+        }
+        let unk = all.iter().find(|(_, (.., kind))| *kind == PieceKind::Unknown).map(|(id, _)| *id);
+        // The unknown piece is no control piece.
+        added_tokens.retain(|token| Some(token.id) != unk);
+        let [Normalizer::SentencePiece(rules)] = options.normalizer.as_slice() else {
+            return Err(Error::training("SentencePiece has a normalization of its own").at("normalizer"));
+        };
+        // A model file tells these by their names, unless it says otherwise.
+        let named =
+            |name: &str| added_tokens.iter().find(|token| token.content == name).map(|token| token.id);
+        let roles = Roles { bos: named("<s>"), eos: named("</s>"), pad: named("<pad>"), ..Roles::default() };
+        let decoder = Decoder::SentencePiece {
+            unk_surface: " \u{2047} ".to_owned(),
+            add_dummy_prefix: rules.add_dummy_prefix,
+            remove_extra_whitespaces: rules.remove_extra_whitespaces,
+            treat_whitespace_as_suffix: false,
+        };
+        let model = UnigramDescription {
+            tokens: Arc::new(tokens),
+            scores,
+            kinds,
+            unk,
+            unk_score: f64::from(lowest - UnigramDescription::UNK_PENALTY),
+            byte_fallback: model.byte_fallback,
+            single_precision: true,
+        };
+        Ok(Description {
+            added_tokens,
+            normalizer: options.normalizer,
+            roles,
+            decoding: Decoding::Steps(vec![decoder]),
+            ..Description::of_model(ModelDescription::Unigram(model))
+        })
+    }
+
     /// A tokenizer of WordPiece.
     pub(super) fn describe_wordpiece(
         self,
@@ -109,14 +236,9 @@ impl Layout {
             added_tokens,
             normalizer: options.normalizer,
             pre_tokenizer: options.pre_tokenizer,
-            model: ModelDescription::WordPiece(model),
             post_processor,
             decoding: Decoding::Steps(vec![Decoder::WordPiece { prefix, cleanup: true }]),
-            truncation: None,
-            padding: None,
-            roles: Roles::default(),
-            defaults: CallDefaults::default(),
-            chat_templates: ChatTemplates::default(),
+            ..Description::of_model(ModelDescription::WordPiece(model))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Learning a vocabulary from text: byte-pair encoding and WordPiece.
+//! Learning a vocabulary from text: byte-pair encoding, WordPiece and Unigram.
 //!
 //! In: documents, in batches. Out: a [`Description`] and a [`TrainingReport`].
 //!
@@ -35,11 +35,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod types;
+mod unigram;
 mod wordpiece;
 
 pub use options::{
-    BertTemplate, BpeOptions, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions,
-    WordPieceOptions,
+    BertTemplate, BpeOptions, Dialect, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions,
+    UnigramOptions, WordPieceOptions,
 };
 pub use report::{StopReason, TrainingReport};
 pub use wordpiece::Score;
@@ -79,8 +80,8 @@ impl Trainer {
         options.check()?;
         let normalizers =
             Normalizers::compile(&options.normalizer, &Hooks::default()).map_err(|e| e.at("normalizer"))?;
-        let cutter = Cutter::compile(&options.pre_tokenizer)?;
-        let literals = LiteralMatcher::new(options.literals())?;
+        let cutter = Cutter::compile(&options)?;
+        let literals = LiteralMatcher::new(options.cut_out())?;
         let track_first = options.is_by_first_seen();
         let counter = Counter::new(normalizers, cutter, literals, track_first);
         Ok(Self { options, counter, documents: 0, counting: Duration::ZERO, broken: false })
@@ -166,6 +167,12 @@ impl Trainer {
         let layout = Layout::new(&options);
         let model = match options.model.clone() {
             TrainModel::Bpe(model) => model,
+            TrainModel::Unigram(model) => {
+                let learned = unigram::learn(&options, &model, &types, watch)?;
+                report.phases.push(lap("prune"));
+                report.stopped_early = learned.stopped_early;
+                return Ok((layout.describe_unigram(options, &model, &learned.pieces)?, report));
+            }
             TrainModel::WordPiece(model) => {
                 let learned = wordpiece::learn(&options, &model, &types, &mut ticker)?;
                 report.phases.push(lap("merge"));

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::ids::NO_ID;
 
 /// Options of a training run. [`TrainOptions::new`] sets the defaults.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TrainOptions {
     /// When to stop.
     pub target: Target,
@@ -27,12 +27,14 @@ pub struct TrainOptions {
 }
 
 /// The model that is trained, with the options that only it has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TrainModel {
     /// Byte-pair encoding.
     Bpe(BpeOptions),
     /// WordPiece. Its alphabet is that of characters.
     WordPiece(WordPieceOptions),
+    /// Unigram. Its alphabet is that of characters.
+    Unigram(UnigramOptions),
 }
 
 /// What only byte-pair encoding has.
@@ -85,6 +87,39 @@ pub struct WordPieceOptions {
     pub max_chars: usize,
     /// The tokens before and after a text, and between two.
     pub template: Option<BertTemplate>,
+}
+
+/// What only Unigram has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnigramOptions {
+    /// The library that the tokenizer is for.
+    pub dialect: Dialect,
+    /// The token for characters outside the alphabet. Unless it is a special token, it gets the first id after them.
+    pub unk_token: Option<String>,
+    /// Characters outside the alphabet become the tokens of their bytes, 256 of them.
+    pub byte_fallback: bool,
+    /// Literals that are always one token, and cut text.
+    pub user_defined_symbols: Vec<String>,
+    /// The share of the text's characters that the alphabet covers, above 0 and at most 1; rare ones are left out.
+    pub character_coverage: f64,
+    /// Characters of the alphabet, whether or not they occur.
+    pub initial_alphabet: Vec<char>,
+    /// Maximum length of a token in characters, inclusive.
+    pub max_token_length: usize,
+}
+
+/// The library whose rules a Unigram tokenizer follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SentencePiece: its normalization, words that begin with a space, and these limits for a token.
+    SentencePiece {
+        /// A token has characters of one script.
+        split_by_unicode_script: bool,
+        /// A digit is a token of its own.
+        split_digits: bool,
+    },
+    /// tokenizers: any normalizer and pre-tokenizer.
+    Tokenizers,
 }
 
 /// The special tokens of `[CLS] A [SEP] B [SEP]`.
@@ -158,6 +193,7 @@ impl TrainOptions {
         match &self.model {
             TrainModel::Bpe(model) => model.unk_token.as_deref(),
             TrainModel::WordPiece(model) => Some(&model.unk_token),
+            TrainModel::Unigram(model) => model.unk_token.as_deref(),
         }
     }
 
@@ -177,6 +213,20 @@ impl TrainOptions {
         literals
     }
 
+    /// What is cut out of the text before anything else.
+    pub(super) fn cut_out(&self) -> Vec<&str> {
+        let mut literals = self.literals();
+        if let TrainModel::Unigram(UnigramOptions {
+            dialect: Dialect::Tokenizers,
+            user_defined_symbols,
+            ..
+        }) = &self.model
+        {
+            literals.extend(user_defined_symbols.iter().map(String::as_str));
+        }
+        literals
+    }
+
     /// The number of merges that fit after `alphabet` symbols.
     pub(super) fn merges_for(&self, alphabet: usize) -> Result<usize> {
         let size = match self.target {
@@ -189,6 +239,23 @@ impl TrainOptions {
                 "{size} is too small for {special} special tokens and an alphabet of {alphabet}; it must \
                  be at least {}",
                 special + alphabet
+            ))
+            .at("vocab_size")
+        })
+    }
+
+    /// The number of pieces that fit into the vocabulary, those of the alphabet among them.
+    pub(super) fn pieces_for(&self, model: &UnigramOptions, alphabet: usize) -> Result<usize> {
+        let Target::VocabSize(size) = self.target else {
+            return Err(Error::training("Unigram makes no merges; give vocab_size").at("num_merges"));
+        };
+        let bytes = if model.byte_fallback { 256 } else { 0 };
+        let other = self.literals().len() + model.user_defined_symbols.len() + bytes;
+        size.checked_sub(other).filter(|&pieces| pieces >= alphabet).ok_or_else(|| {
+            Error::training(format!(
+                "{size} is too small for an alphabet of {alphabet} and {other} other tokens; it must be at least {}, or \
+                 character_coverage less",
+                other + alphabet
             ))
             .at("vocab_size")
         })
@@ -217,7 +284,33 @@ impl TrainOptions {
                 check_merging(model.min_frequency, model.max_token_length)?;
                 self.check_wordpiece(model)
             }
+            TrainModel::Unigram(model) => self.check_unigram(model),
         }
+    }
+
+    fn check_unigram(&self, model: &UnigramOptions) -> Result<()> {
+        let wrong = |field: &'static str, reason: &str| Err(Error::training(reason).at(field));
+        if model.dialect != Dialect::Tokenizers && model.unk_token.is_none() {
+            return wrong("unk_token", "SentencePiece needs an unknown token, such as \"<unk>\"");
+        }
+        if !(model.character_coverage > 0.0 && model.character_coverage <= 1.0) {
+            return wrong("character_coverage", "must be above 0 and at most 1");
+        }
+        if model.max_token_length == 0 {
+            return wrong("max_token_length", "must be at least 1");
+        }
+        let symbols = &model.user_defined_symbols;
+        for (i, symbol) in symbols.iter().enumerate() {
+            let wrong = if symbol.is_empty() {
+                "a symbol must not be empty".to_owned()
+            } else if symbols[..i].contains(symbol) || self.literals().contains(&symbol.as_str()) {
+                format!("{symbol:?} is there twice, or a special token too")
+            } else {
+                continue;
+            };
+            return Err(Error::training(wrong).at_index(i).at("user_defined_symbols"));
+        }
+        self.pieces_for(model, model.initial_alphabet.len().min(1)).map(drop)
     }
 
     fn check_wordpiece(&self, model: &WordPieceOptions) -> Result<()> {

@@ -23,7 +23,8 @@ pub struct TrainingReport {
     pub wordpiece_merges: Vec<(String, String)>,
     /// Why there are fewer merges than requested.
     pub stopped_early: Option<StopReason>,
-    /// Time per phase, in order: `count`, `sort`, `pairs`, `merge`.
+    /// Time per phase, in order: `count`, `sort`, and what the model does: `pairs` and
+    /// `merge`, or `prune`.
     pub phases: Vec<(&'static str, Duration)>,
 }
 
@@ -32,6 +33,8 @@ pub struct TrainingReport {
 pub enum StopReason {
     /// Every pretoken is one token, so there is no pair left.
     NoPairLeft,
+    /// The text has no more substrings that are worth a piece.
+    NoPieceLeft,
     /// All remaining pairs are rarer than `min_frequency`.
     MinFrequency,
     /// All remaining pairs would make tokens longer than `max_token_length`, or tokens with the
@@ -44,6 +47,7 @@ impl StopReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoPairLeft => "no-pair-left",
+            Self::NoPieceLeft => "no-piece-left",
             Self::MinFrequency => "min-frequency",
             Self::MaxTokenLength => "max-token-length",
         }

@@ -239,7 +239,9 @@ fn write_bpe(engine: &Engine, description: &Description, model: &BpeDescription)
 
 fn write_unigram(engine: &Engine, description: &Description, model: &UnigramDescription) -> Result<String> {
     if model.single_precision || !model.kinds.is_empty() {
-        return Err(cannot("a model that sums as SentencePiece does; save as a SentencePiece model"));
+        return Err(cannot(
+            "a model that sums as SentencePiece does; save as a SentencePiece model, or pass lossy=True",
+        ));
     }
     let ids = listed(engine, description);
     if ids.iter().zip(0..).any(|((id, _), place)| *id != place) {

@@ -6,6 +6,11 @@
 //! The trie is used in place. Before that, every reachable unit is checked once: it must point
 //! inside the trie and never back to one of its ancestors, and the replacement that it names must
 //! be valid text.
+mod named;
+mod write;
+
+pub use named::NamedMap;
+
 use crate::error::{Defect, Error, Result};
 
 /// The longest key in bytes. Real keys have a few tens of bytes; the limit keeps the cost of a

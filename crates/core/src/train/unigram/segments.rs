@@ -1,0 +1,142 @@
+//! What Unigram is trained on: the distinct pretokens, character by character.
+//!
+//! In: distinct pretokens with their counts, and which of their characters a tokenizer shall cover. Out: segments of
+//! covered characters, sorted by their bytes, each with its count. A character that is not covered is cut out.
+use std::ops::Range;
+
+use tokenmill_kernels::try_alloc;
+
+use crate::error::{Error, Result};
+use crate::ids::to_u32;
+use crate::train::alphabet::text;
+use crate::train::table::Table;
+use crate::train::types::Types;
+use crate::watch::Ticker;
+
+/// Follows each segment; no byte of a text.
+pub(super) const END: u8 = 0xFF;
+
+/// The work of training is cut into so many parts, whatever the number of threads, so that sums are the same for any.
+const BLOCKS: usize = 16;
+
+/// Segments with their counts. Their characters are numbered through; a number is called a cell.
+#[derive(Debug, Default)]
+pub(super) struct Segments {
+    /// The bytes of all segments, each followed by [`END`].
+    text: Vec<u8>,
+    /// The first byte of each cell.
+    at: Vec<u32>,
+    /// The first cell of each segment, and after the last the number of cells.
+    first: Vec<u32>,
+    counts: Vec<u64>,
+}
+
+impl Segments {
+    /// The segments of distinct pretokens.
+    ///
+    /// # Errors
+    /// Those of the watch; a training error if they have 2^32 bytes or more.
+    pub(super) fn new(
+        types: &Types,
+        is_covered: impl Fn(char) -> bool,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Self> {
+        let mut table = Table::new(false);
+        let mut is_cut = false;
+        for (bytes, count) in types.iter() {
+            ticker.spend(bytes.len())?;
+            for part in text(bytes)?.split(|char| !is_covered(char)) {
+                is_cut |= part.len() < bytes.len();
+                if !part.is_empty() {
+                    table.add(part.as_bytes(), count, 0)?;
+                }
+            }
+        }
+        if !is_cut {
+            drop(table);
+            return Self::of(types, ticker);
+        }
+        Self::of(&Types::from_table(&table, false, ticker)?, ticker)
+    }
+
+    fn of(types: &Types, ticker: &mut Ticker<'_>) -> Result<Self> {
+        let size = types.bytes() + types.len();
+        if u32::try_from(size).is_err() {
+            return Err(Error::training("distinct pretokens of more than 4 GiB; train on less text"));
+        }
+        let mut all = Self {
+            text: try_alloc::vec(size)?,
+            at: Vec::new(),
+            first: try_alloc::vec(types.len() + 1)?,
+            counts: try_alloc::vec(types.len())?,
+        };
+        for (bytes, count) in types.iter() {
+            ticker.spend(bytes.len())?;
+            all.first.push(to_u32(all.at.len()));
+            all.counts.push(count);
+            let start = all.text.len();
+            for (i, _) in text(bytes)?.char_indices() {
+                try_alloc::push(&mut all.at, to_u32(start + i))?;
+            }
+            all.text.extend_from_slice(bytes);
+            all.text.push(END);
+        }
+        all.first.push(to_u32(all.at.len()));
+        Ok(all)
+    }
+
+    /// Number of cells.
+    pub(super) fn cells(&self) -> usize {
+        self.at.len()
+    }
+
+    /// The text from a cell on, beyond the end of its segment.
+    pub(super) fn from(&self, cell: u32) -> &[u8] {
+        &self.text[self.at[cell as usize] as usize..]
+    }
+
+    /// The bytes of so many cells of a segment.
+    pub(super) fn bytes(&self, cell: u32, length: usize) -> &[u8] {
+        let from = self.from(cell);
+        let next = self.at.get(cell as usize + length).map_or(usize::MAX, |&at| at as usize);
+        let size = next.saturating_sub(self.at[cell as usize] as usize).min(from.len());
+        // The next cell may be that of another segment.
+        let bytes = &from[..size];
+        bytes.strip_suffix(&[END]).unwrap_or(bytes)
+    }
+
+    /// The cells of a segment.
+    pub(super) fn cells_of(&self, segment: usize) -> Range<usize> {
+        self.first[segment] as usize..self.first[segment + 1] as usize
+    }
+
+    /// How often a segment occurs.
+    pub(super) fn count(&self, segment: usize) -> u64 {
+        self.counts[segment]
+    }
+
+    /// The segment of each cell.
+    pub(super) fn of_cells(&self) -> Result<Vec<u32>> {
+        let mut segments = try_alloc::vec(self.cells())?;
+        for segment in 0..self.len() {
+            segments.extend(self.cells_of(segment).map(|_| to_u32(segment)));
+        }
+        Ok(segments)
+    }
+
+    /// Number of segments.
+    pub(super) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The segments in [`BLOCKS`] parts with about as many cells.
+    pub(super) fn blocks(&self) -> Vec<Range<usize>> {
+        let bound = |block: usize| {
+            let cells = (self.cells() as u64 * block as u64 / BLOCKS as u64) as u32;
+            self.first[..self.len()].partition_point(|&first| first < cells)
+        };
+        (0..BLOCKS)
+            .map(|block| bound(block)..if block + 1 == BLOCKS { self.len() } else { bound(block + 1) })
+            .collect()
+    }
+}
