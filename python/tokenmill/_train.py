@@ -54,6 +54,11 @@ def train(
     user_defined_symbols: Sequence[str] | None = None,
     character_coverage: float | None = None,
     initial_alphabet: str | None = None,
+    limit_alphabet: int | None = None,
+    whole_characters: bool | None = None,
+    allowed_merges: Callable[[bytes], bool] | str | None = None,
+    reserved_tokens: int = 0,
+    pad_vocab_to_multiple_of: int | None = None,
     split_by_unicode_script: bool | None = None,
     split_digits: bool | None = None,
     add_dummy_prefix: bool | None = None,
@@ -144,6 +149,19 @@ def train(
     bytes. ``user_defined_symbols`` are always one token. ``save`` in the format of the other dialect
     needs ``lossy=True``.
 
+    What people ask for besides:
+
+    - ``limit_alphabet``, ``character_coverage``, ``initial_alphabet``: for alphabets of characters. At most
+      so many of them, the most frequent ones; those that cover this share of the text; these, whether or
+      not they occur. Nothing is merged across a character that is left out; WordPiece learns nothing of
+      a word with one.
+    - ``whole_characters=True``: a token over bytes lies within one character or is made of whole ones.
+    - ``allowed_merges``: says which tokens may be made: a function that gets the bytes of the token, or a
+      regular expression that its text has to match (parts of a character always may be). A function is
+      called once for each merge that is the next one. For byte-pair encoding and WordPiece.
+    - ``reserved_tokens=n``: special tokens ``<|reserved_0|>`` and so on behind the others, for later use.
+      They count in ``vocab_size``. ``pad_vocab_to_multiple_of=n`` adds more of them at the end.
+
     ``num_threads=None`` takes every core that this process may use; the result is the same for any number.
     It is the default here, where one call is all the work, and 1 where calls are many.
     ``progress`` is ``None`` or ``False`` (silent), ``True`` (a bar on stderr; extra ``cli``), or a callable
@@ -191,6 +209,7 @@ def train(
         "alphabet": alphabet,
         "end_of_word": end_of_word,
         "end_of_word_form": end_of_word_form,
+        "whole_characters": whole_characters,
     }
     wordpiece = {
         "score": score,
@@ -202,8 +221,11 @@ def train(
         "dialect": dialect,
         "byte_fallback": byte_fallback,
         "user_defined_symbols": user_defined_symbols,
+    }
+    characters = {
         "character_coverage": character_coverage,
         "initial_alphabet": initial_alphabet,
+        "limit_alphabet": limit_alphabet,
     }
     sentencepiece = {
         "split_by_unicode_script": split_by_unicode_script,
@@ -220,7 +242,8 @@ def train(
     if model != "unigram" or dialect == "tokenizers":
         _refuse(sentencepiece, 'dialect="sentencepiece"')
     if model == "unigram":
-        _refuse({"min_frequency": min_frequency}, "models that merge pairs")
+        merging = {"min_frequency": min_frequency, "allowed_merges": allowed_merges}
+        _refuse(merging, "models that merge pairs")
         if num_merges is not None:
             raise _misuse("num_merges is for models that merge pairs; give vocab_size")
         unigram["dialect"] = "sentencepiece" if dialect is None else dialect
@@ -232,7 +255,7 @@ def train(
         else:
             split = "Metaspace" if split is None else split
         if character_coverage is None and unigram["dialect"] == "sentencepiece":
-            unigram["character_coverage"] = 0.9995
+            characters["character_coverage"] = 0.9995
     elif model == "wordpiece":
         normalizer = "BertNormalizer" if normalizer is None else normalizer
         split = "BertPreTokenizer" if split is None else split
@@ -250,6 +273,10 @@ def train(
         **wordpiece,
         **unigram,
         **sentencepiece,
+        **characters,
+        "allowed_merges": _filter(allowed_merges) if isinstance(allowed_merges, str) else allowed_merges,
+        "reserved_tokens": reserved_tokens,
+        "pad_vocab_to_multiple_of": pad_vocab_to_multiple_of,
         "vocab_size": vocab_size,
         "num_merges": num_merges,
         "normalizer": None if normalizer == "none" else normalizer,
@@ -278,6 +305,26 @@ def train(
             return _core.train_texts(texts, options, follow)
         assert files is not None
         return _core.train_files(_expand(files), options, follow)
+
+
+def _filter(pattern: str) -> Callable[[bytes], bool]:
+    """Whether the text of a token matches a pattern as a whole. The parts of a character do."""
+    with waited_for:
+        import re
+
+    try:
+        matches = re.compile(pattern).fullmatch
+        is_part = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{0,2}|[\x80-\xbf]{1,3}").fullmatch
+    except re.error as error:
+        raise _misuse(f"allowed_merges={pattern!r} is no pattern: {error}") from None
+
+    def allows(token: bytes) -> bool:
+        try:
+            return matches(token.decode()) is not None
+        except UnicodeDecodeError:
+            return is_part(token) is not None
+
+    return allows
 
 
 def _refuse(options: Mapping[str, object], needed: str) -> None:

@@ -11,24 +11,15 @@ use tokenmill_core::description::{
 use tokenmill_core::ids::TokenId;
 
 use crate::byte_tokens;
-use crate::save::Format;
 
 const MARK: char = '\u{2581}';
 
 /// A byte token is never chosen as a piece of text: it costs more than any spelling.
 const BYTE_SCORE: f64 = -1e6;
 
-/// The description to write in this format, if the format cannot hold a Unigram tokenizer as it is.
-pub(crate) fn for_format(description: &Description, format: Format) -> Option<Description> {
-    let ModelDescription::Unigram(model) = &description.model else { return None };
-    match format {
-        Format::TokenizerJson if model.single_precision => of_tokenizers(description, model),
-        Format::SentencePiece if !model.single_precision => of_sentencepiece(description, model),
-        _ => None,
-    }
-}
-
-fn of_tokenizers(description: &Description, model: &UnigramDescription) -> Option<Description> {
+/// A tokenizer of SentencePiece as one that tokenizer.json can hold.
+pub(crate) fn of_tokenizers(description: &Description) -> Option<Description> {
+    let model = unigram(description, true)?;
     let [Normalizer::SentencePiece(rules)] = description.normalizer.as_slice() else { return None };
     if rules.treat_whitespace_as_suffix || !rules.escape_whitespaces {
         return None;
@@ -91,7 +82,9 @@ fn of_tokenizers(description: &Description, model: &UnigramDescription) -> Optio
     })
 }
 
-fn of_sentencepiece(description: &Description, model: &UnigramDescription) -> Option<Description> {
+/// A tokenizer of tokenizer.json as one that a SentencePiece model can hold.
+pub(crate) fn of_sentencepiece(description: &Description) -> Option<Description> {
+    let model = unigram(description, false)?;
     let [PreTokenizer::Metaspace { replacement: MARK, prepend, split: true }] = description.pre_tokenizer[..]
     else {
         return None;
@@ -178,4 +171,12 @@ fn of_sentencepiece(description: &Description, model: &UnigramDescription) -> Op
         }),
         ..description.clone()
     })
+}
+
+/// The model, if it is Unigram and sums as SentencePiece does, or as it does not.
+fn unigram(description: &Description, as_sentencepiece: bool) -> Option<&UnigramDescription> {
+    match &description.model {
+        ModelDescription::Unigram(model) if model.single_precision == as_sentencepiece => Some(model),
+        _ => None,
+    }
 }

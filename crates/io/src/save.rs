@@ -134,10 +134,13 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     if format.is_bare() && !lossy {
         refuse_loss(engine, format)?;
     }
-    let converted = match dialects::for_format(engine.description(), format).filter(|_| lossy) {
-        Some(description) => Some(compile(description)?),
-        None => None,
+    let description = engine.description();
+    let nearest = match format {
+        Format::TokenizerJson if lossy => dialects::of_tokenizers(description),
+        Format::SentencePiece if lossy => dialects::of_sentencepiece(description),
+        _ => None,
     };
+    let converted = nearest.map(compile).transpose()?;
     let engine = converted.as_ref().unwrap_or(engine);
     let templates = &engine.description().chat_templates;
     let of_templates = chat_files::files(templates);

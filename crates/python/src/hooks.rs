@@ -178,7 +178,7 @@ impl Drop for RunningHook {
 }
 
 /// Wraps an exception, which reaches the caller unchanged.
-fn raised(py: Python<'_>, error: PyErr) -> Error {
+pub(crate) fn raised(py: Python<'_>, error: PyErr) -> Error {
     let is_interrupt = error.is_instance_of::<PyKeyboardInterrupt>(py);
     Kind::Raised { error: Box::new(Raised(Some(error))), is_interrupt }.into()
 }

@@ -36,6 +36,7 @@ mod stream;
 mod text;
 mod tokenizer;
 mod train;
+mod train_options;
 mod training_report;
 mod untrusted;
 mod watch;

@@ -167,12 +167,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--character-coverage",
         type=float,
         metavar="SHARE",
-        help="the share of characters that unigram covers (default: 0.9995; 1 for tokenizers)",
+        help="the share of characters that are known (default: 1; 0.9995 for sentencepiece)",
+    )
+    how.add_argument(
+        "--limit-alphabet",
+        type=whole_number(1),
+        metavar="N",
+        help="at most so many characters, the most frequent",
+    )
+    how.add_argument(
+        "--whole-characters",
+        action="store_true",
+        default=None,
+        help="a token over bytes lies within a character or is made of whole ones",
+    )
+    how.add_argument(
+        "--allowed-merges",
+        metavar="PATTERN",
+        help="a regular expression that every merged token has to match",
+    )
+    how.add_argument(
+        "--reserved-tokens",
+        type=whole_number(0),
+        default=0,
+        metavar="N",
+        help="so many special tokens for later use, which count in --vocab-size (default: 0)",
+    )
+    how.add_argument(
+        "--pad-vocab-to-multiple-of",
+        type=whole_number(1),
+        metavar="N",
+        help="more of these at the end, so that the size is a multiple of N",
     )
     how.add_argument(
         "--initial-alphabet",
         metavar="CHARACTERS",
-        help="characters that unigram knows, seen or not",
+        help="characters that are known, seen or not",
     )
     for name, meaning in _UNIGRAM.items():
         option = name.removeprefix("no-").replace("-", "_")
@@ -257,6 +287,11 @@ def run(args: argparse.Namespace) -> int:
             user_defined_symbols=args.user_defined_symbols or None,
             character_coverage=args.character_coverage,
             initial_alphabet=args.initial_alphabet,
+            limit_alphabet=args.limit_alphabet,
+            whole_characters=args.whole_characters,
+            allowed_merges=args.allowed_merges,
+            reserved_tokens=args.reserved_tokens,
+            pad_vocab_to_multiple_of=args.pad_vocab_to_multiple_of,
             split=args.split,
             post_processor=args.post_processor,
             score=args.score,
@@ -312,6 +347,7 @@ def _stopped(tokenizer: Tokenizer, args: argparse.Namespace) -> str | None:
     why = {
         "no-pair-left": "no pair of tokens is left",
         "min-frequency": f"no pair is left that occurs {args.min_frequency or 2} times (--min-frequency)",
+        "not-allowed": "the pairs left would make tokens that are not allowed",
         "no-piece-left": "no substring is left that occurs more than once",
         "max-token-length": "every pair left is too long (--max-token-length)",
     }

@@ -10,10 +10,7 @@ use tokenmill_kernels::MadeOnce;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::decompose_compatible;
 
-use super::write::write;
-
-/// Sequences of characters and what they become.
-pub(super) type Rules = BTreeMap<String, String>;
+use super::write::{Rules, write};
 
 /// A map of SentencePiece with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

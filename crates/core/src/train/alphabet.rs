@@ -1,6 +1,7 @@
 //! The alphabet of training: the base symbols, and pretokens spelled in them.
+use super::characters::Characters;
 use super::options::{BpeOptions, TrainAlphabet};
-use super::types::Types;
+use super::types::{Types, text};
 use crate::description::{EndOfWord, EndOfWordForm};
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
@@ -35,7 +36,7 @@ enum Last {
     Glued(Vec<u32>),
 }
 
-/// In place of a symbol: the character does not occur.
+/// In place of a symbol: the character does not occur, or is not covered.
 pub(super) const UNSEEN: u32 = u32::MAX;
 
 impl Alphabet {
@@ -50,11 +51,19 @@ impl Alphabet {
                 sizes: vec![1; 256],
                 coding: Coding::Bytes,
             }),
-            TrainAlphabet::Chars => Self::of_chars(options.end_of_word.as_ref(), types, ticker),
+            TrainAlphabet::Chars => {
+                let characters = Characters::new(&options.characters, None, types, ticker)?;
+                Self::of_chars(options.end_of_word.as_ref(), &characters, types, ticker)
+            }
         }
     }
 
-    fn of_chars(mark: Option<&EndOfWord>, types: &Types, ticker: &mut Ticker<'_>) -> Result<Self> {
+    fn of_chars(
+        mark: Option<&EndOfWord>,
+        characters: &Characters,
+        types: &Types,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Self> {
         let glue = mark.is_some_and(|mark| mark.form == EndOfWordForm::Suffix);
         let mut plain: Vec<u32> = Vec::new();
         let mut glued: Vec<u32> = Vec::new();
@@ -63,13 +72,21 @@ impl Alphabet {
             let text = text(bytes)?;
             let head = match text.char_indices().next_back() {
                 Some((at, last)) if glue => {
-                    see(&mut glued, last);
+                    if characters.covers(last) {
+                        see(&mut glued, last);
+                    }
                     &text[..at]
                 }
                 _ => text,
             };
-            for char in head.chars() {
+            for char in head.chars().filter(|&char| characters.covers(char)) {
                 see(&mut plain, char);
+            }
+        }
+        for char in characters.unseen() {
+            see(&mut plain, char);
+            if glue {
+                see(&mut glued, char);
             }
         }
         if let Some(mark) = mark {
@@ -100,7 +117,7 @@ impl Alphabet {
         Ok(Self { symbols, sizes, coding: Coding::Chars { plain, last } })
     }
 
-    /// Calls `emit` with the symbols of a pretoken, in order.
+    /// Calls `emit` with the symbols of a pretoken, in order; [`UNSEEN`] for a character that is not covered.
     pub(super) fn spell(&self, bytes: &[u8], mut emit: impl FnMut(u32)) -> Result<()> {
         let Coding::Chars { plain, last } = &self.coding else {
             for &byte in bytes {
@@ -110,24 +127,20 @@ impl Alphabet {
         };
         let text = text(bytes)?;
         let mut chars = text.chars();
+        let of = |symbols: &[u32], char: char| symbols.get(char as usize).copied().unwrap_or(UNSEEN);
         let end = match last {
             Last::Plain => None,
             Last::Mark(mark) => Some(*mark),
-            Last::Glued(glued) => chars.next_back().map(|char| glued[char as usize]),
+            Last::Glued(glued) => chars.next_back().map(|char| of(glued, char)),
         };
         for char in chars {
-            emit(plain[char as usize]);
+            emit(of(plain, char));
         }
         if let Some(end) = end {
             emit(end);
         }
         Ok(())
     }
-}
-
-/// The characters of a pretoken.
-pub(super) fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Error::internal("a pretoken was cut inside a character"))
 }
 
 /// Marks a character as one that occurs.

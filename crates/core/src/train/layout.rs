@@ -1,4 +1,5 @@
 //! The ids of what was learned, and the description of the tokenizer.
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::learn::Learned;
@@ -14,6 +15,45 @@ use crate::description::{
 };
 use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId, to_u32};
+
+/// Makes the number of ids a multiple by special tokens at the end, which no text becomes.
+///
+/// # Errors
+/// A training error if there are too many ids.
+pub(super) fn pad(description: &mut Description, multiple: usize) -> Result<()> {
+    let tokens = description.model.tokens();
+    let of_model = tokens.iter().map(|(id, _)| id);
+    let last = of_model.chain(description.added_tokens.iter().map(|token| token.id)).max();
+    let size = last.map_or(0, |last| last as usize + 1);
+    let padded = size.next_multiple_of(multiple);
+    if padded > NO_ID as usize {
+        return Err(Error::training("more than 2^32 - 1 tokens").at("pad_vocab_to_multiple_of"));
+    }
+    let mut names: HashSet<Vec<u8>> = tokens.iter().map(|(_, bytes)| bytes.to_vec()).collect();
+    names.extend(description.added_tokens.iter().map(|token| token.content.clone().into_bytes()));
+    let free = (0..).map(reserved_token).filter(|name| !names.contains(name.as_bytes()));
+    let new: Vec<AddedToken> =
+        (to_u32(size)..to_u32(padded)).zip(free).map(|(id, name)| AddedToken::special(id, name)).collect();
+    // A model of SentencePiece has control pieces among its own.
+    if let ModelDescription::Unigram(model) = &mut description.model
+        && !model.kinds.is_empty()
+    {
+        let mut tokens = TokenList::clone(&model.tokens);
+        for token in &new {
+            tokens.push(token.id, token.content.as_bytes());
+            model.scores.push(0.0);
+            model.kinds.push(PieceKind::Control);
+        }
+        model.tokens = Arc::new(tokens);
+    }
+    description.added_tokens.extend(new);
+    Ok(())
+}
+
+/// The name of a token that is kept for later use.
+pub fn reserved_token(number: usize) -> String {
+    format!("<|reserved_{number}|>")
+}
 
 /// Which ids the special tokens have, and which the learned ones.
 pub(super) struct Layout {

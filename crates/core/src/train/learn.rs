@@ -12,9 +12,10 @@ use tokenmill_kernels::try_alloc;
 
 use self::neighbour::{IGNORED, Neighbour, Newborn, STRANGER};
 use super::alphabet::Alphabet;
-use super::options::BpeOptions;
+use super::options::{BpeOptions, MergeFilter};
 use super::pairs::{Pair, Pairs};
 use super::queue::{Order, Queue, Waiting};
+use super::shape::Shape;
 use super::types::Types;
 use crate::description::TokenList;
 use crate::error::{Error, Result};
@@ -66,6 +67,10 @@ pub(super) struct Learner {
     lens: Vec<u32>,
     /// Size of each token as counted by `max_token_length`.
     sizes: Vec<u32>,
+    /// The shape of each token, if tokens may not cross characters.
+    shapes: Option<Vec<Shape>>,
+    /// Was a pair refused because its token is not allowed?
+    is_refused: bool,
     pairs: Pairs<Pair>,
     queue: Queue,
     order: Order,
@@ -94,6 +99,8 @@ pub(super) enum Left {
     Rare,
     /// All remaining pairs would make a token that is too long (or contains the end-of-word mark).
     Refused,
+    /// Some would make a token that is not allowed.
+    NotAllowed,
 }
 
 impl Learner {
@@ -119,6 +126,10 @@ impl Learner {
             arena: alphabet.symbols.iter().map(|symbol| symbol.len() as u64).sum(),
             lens: vec![1; tokens.len()],
             sizes: alphabet.sizes.clone(),
+            shapes: options
+                .whole_characters
+                .then(|| alphabet.symbols.iter().map(|symbol| Shape::of_byte(symbol[0])).collect()),
+            is_refused: false,
             neighbours: vec![STRANGER; tokens.len()],
             tokens,
             pairs: Pairs::default(),
@@ -211,10 +222,15 @@ impl Learner {
         count >= self.limits.min_frequency
     }
 
-    /// Is the joined token within the length limit?
+    /// Is the joined token within the length limit, and within a character or of whole ones if it has to be?
     fn fits(&self, left: u32, right: u32) -> bool {
         let size = |symbol: u32| u64::from(self.sizes[symbol as usize]);
-        size(left) + size(right) <= self.limits.max_size
+        size(left) + size(right) <= self.limits.max_size && self.joins_characters(left, right)
+    }
+
+    fn joins_characters(&self, left: u32, right: u32) -> bool {
+        let joins = |shapes: &Vec<Shape>| shapes[left as usize].joined(shapes[right as usize]).is_some();
+        self.shapes.as_ref().is_none_or(joins)
     }
 
     /// Would the joined token contain the end-of-word mark other than at its end?
@@ -261,8 +277,12 @@ impl Learner {
     }
 
     /// Makes the next merge; `None` if there is none.
-    pub(super) fn step(&mut self, ticker: &mut Ticker<'_>) -> Result<Option<Learned>> {
-        let Some(best) = self.choose(ticker)? else { return Ok(None) };
+    pub(super) fn step(
+        &mut self,
+        allows: &MergeFilter<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<Learned>> {
+        let Some(best) = self.choose(allows, ticker)? else { return Ok(None) };
         let result = self.join(best.left, best.right)?;
         self.replace(best.pair, result, ticker)?;
         self.settle(ticker)?;
@@ -270,7 +290,7 @@ impl Learner {
     }
 
     /// Pops the best pair, after refreshing outdated entries.
-    fn choose(&mut self, ticker: &mut Ticker<'_>) -> Result<Option<Waiting>> {
+    fn choose(&mut self, allows: &MergeFilter<'_>, ticker: &mut Ticker<'_>) -> Result<Option<Waiting>> {
         loop {
             ticker.spend(32)?;
             let Some(mut top) = self.queue.pop(&self.order, &self.tokens) else { return Ok(None) };
@@ -296,7 +316,13 @@ impl Learner {
                 }
             }
             if current {
-                return Ok(Some(top));
+                let bytes = |symbol: u32| self.tokens.bytes(symbol as usize);
+                if allows(&[bytes(top.left), bytes(top.right)].concat())? {
+                    return Ok(Some(top));
+                }
+                self.pairs.get_mut(top.pair).positions = Box::default();
+                self.is_refused = true;
+                continue;
             }
             self.queue.push(top, &self.order, &self.tokens)?;
         }
@@ -316,6 +342,10 @@ impl Learner {
         self.tokens.try_push_joined(id, l, r)?;
         self.lens.push(self.lens[l] + self.lens[r]);
         self.sizes.push(self.sizes[l] + self.sizes[r]);
+        if let Some(shapes) = &mut self.shapes {
+            let joined = shapes[l].joined(shapes[r]);
+            shapes.push(joined.ok_or_else(|| Error::internal("a merge across characters"))?);
+        }
         self.neighbours.push(STRANGER);
         Ok(symbol)
     }
@@ -380,6 +410,9 @@ impl Learner {
             let right = self.cells[at].symbol;
             if right == FENCE {
                 continue;
+            }
+            if self.is_refused {
+                return Left::NotAllowed;
             }
             if self.fits(left, right) && !self.spells_mark(left, right) {
                 return Left::Rare;

@@ -23,6 +23,7 @@
 //! # Ok::<(), tokenmill_core::error::Error>(())
 //! ```
 mod alphabet;
+mod characters;
 mod count;
 mod cutter;
 mod layout;
@@ -31,6 +32,7 @@ mod options;
 mod pairs;
 mod queue;
 mod report;
+mod shape;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -38,9 +40,10 @@ mod types;
 mod unigram;
 mod wordpiece;
 
+pub use characters::CharacterOptions;
 pub use options::{
-    BertTemplate, BpeOptions, Dialect, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel, TrainOptions,
-    UnigramOptions, WordPieceOptions,
+    BertTemplate, BpeOptions, Dialect, MergeFilter, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel,
+    TrainOptions, UnigramOptions, WordPieceOptions,
 };
 pub use report::{StopReason, TrainingReport};
 pub use wordpiece::Score;
@@ -56,6 +59,7 @@ use crate::watch::{Ticker, Watch};
 use count::Counter;
 use cutter::Cutter;
 use layout::Layout;
+pub use layout::reserved_token;
 use learn::{Learned, Learner, Left};
 use types::Types;
 
@@ -141,6 +145,28 @@ impl Trainer {
     /// if the end-of-word symbol is a character of the text, or if a count or size exceeds its
     /// limit.
     pub fn finish(self, watch: &dyn Watch) -> Result<(Description, TrainingReport)> {
+        self.finish_allowing(&|_| Ok(true), watch)
+    }
+
+    /// As [`Self::finish`], but only tokens for whose bytes `allows` is true are made: by byte-pair encoding the bytes
+    /// of the token, by `WordPiece` as it is written. It is asked once for each merge that is the next one.
+    ///
+    /// # Errors
+    /// As [`Self::finish`], and those of `allows`; a training error for a model that makes no merges.
+    pub fn finish_allowing(
+        self,
+        allows: &MergeFilter<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Description, TrainingReport)> {
+        let multiple = self.options.pad_vocab_to_multiple_of;
+        let (mut description, report) = self.learn(allows, watch)?;
+        if let Some(multiple) = multiple {
+            layout::pad(&mut description, multiple)?;
+        }
+        Ok((description, report))
+    }
+
+    fn learn(self, allows: &MergeFilter<'_>, watch: &dyn Watch) -> Result<(Description, TrainingReport)> {
         self.check_whole()?;
         let options = self.options;
         let mut report = TrainingReport {
@@ -174,7 +200,7 @@ impl Trainer {
                 return Ok((layout.describe_unigram(options, &model, &learned.pieces)?, report));
             }
             TrainModel::WordPiece(model) => {
-                let learned = wordpiece::learn(&options, &model, &types, &mut ticker)?;
+                let learned = wordpiece::learn(&options, &model, &types, allows, &mut ticker)?;
                 report.phases.push(lap("merge"));
                 report.stopped_early = learned.stopped_early;
                 report.merge_counts = learned.merge_counts;
@@ -188,12 +214,13 @@ impl Trainer {
         drop(types);
         report.phases.push(lap("pairs"));
 
-        let merges = learn(&mut learner, target, &mut ticker)?;
+        let merges = learn(&mut learner, target, allows, &mut ticker)?;
         if merges.len() < target {
             report.stopped_early = Some(match learner.left_over() {
                 Left::Nothing => StopReason::NoPairLeft,
                 Left::Rare => StopReason::MinFrequency,
                 Left::Refused => StopReason::MaxTokenLength,
+                Left::NotAllowed => StopReason::NotAllowed,
             });
         }
         report.merge_counts = merges.iter().map(|merge| merge.count).collect();
@@ -204,12 +231,17 @@ impl Trainer {
 }
 
 /// Merges until the target is reached or nothing can merge.
-fn learn(learner: &mut Learner, target: usize, ticker: &mut Ticker<'_>) -> Result<Vec<Learned>> {
+fn learn(
+    learner: &mut Learner,
+    target: usize,
+    allows: &MergeFilter<'_>,
+    ticker: &mut Ticker<'_>,
+) -> Result<Vec<Learned>> {
     /// Merges between two progress reports.
     const EVERY: usize = 256;
     let mut merges = Vec::new();
     while merges.len() < target {
-        let Some(merge) = learner.step(ticker)? else { break };
+        let Some(merge) = learner.step(allows, ticker)? else { break };
         merges.push(merge);
         if merges.len() % EVERY == 0 {
             ticker.watch().progress("merge", merges.len() as u64, target as u64);

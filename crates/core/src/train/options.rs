@@ -1,4 +1,5 @@
 //! The options of training, and the checks that need no text.
+use super::characters::CharacterOptions;
 use super::wordpiece::Score;
 use crate::description::{EndOfWord, Normalizer, PreTokenizer, Split};
 use crate::error::{Error, Result};
@@ -21,6 +22,8 @@ pub struct TrainOptions {
     pub special_tokens: Vec<String>,
     /// Whether special tokens get the first or the last ids.
     pub special_ids: SpecialIds,
+    /// The size of the vocabulary becomes a multiple of this by special tokens at its end, which nothing becomes.
+    pub pad_vocab_to_multiple_of: Option<usize>,
     /// Threads, at least 1. A thread is started only if each gets 256 kB of text to count. The number
     /// never changes the result.
     pub num_threads: usize,
@@ -38,7 +41,7 @@ pub enum TrainModel {
 }
 
 /// What only byte-pair encoding has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BpeOptions {
     /// The order of equally frequent pairs.
     pub tie_break: TieBreak,
@@ -54,6 +57,10 @@ pub struct BpeOptions {
     /// The token for characters outside the alphabet; only for a character alphabet. Unless it is a
     /// special token, it gets the first id after them.
     pub unk_token: Option<String>,
+    /// The characters of a character alphabet.
+    pub characters: CharacterOptions,
+    /// A token over bytes lies within one character or is made of whole ones.
+    pub whole_characters: bool,
 }
 
 /// All bytes, the smallest pair of byte strings first, no limits.
@@ -66,12 +73,14 @@ impl Default for BpeOptions {
             alphabet: TrainAlphabet::Bytes,
             end_of_word: None,
             unk_token: None,
+            characters: CharacterOptions::default(),
+            whole_characters: false,
         }
     }
 }
 
 /// What only WordPiece has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WordPieceOptions {
     /// The token for words that cannot be spelled. Unless it is a special token, it gets the first id after them.
     pub unk_token: String,
@@ -87,6 +96,8 @@ pub struct WordPieceOptions {
     pub max_chars: usize,
     /// The tokens before and after a text, and between two.
     pub template: Option<BertTemplate>,
+    /// The characters of the alphabet. A word with another one is unknown, and nothing is learned of it.
+    pub characters: CharacterOptions,
 }
 
 /// What only Unigram has.
@@ -100,10 +111,8 @@ pub struct UnigramOptions {
     pub byte_fallback: bool,
     /// Literals that are always one token, and cut text.
     pub user_defined_symbols: Vec<String>,
-    /// The share of the text's characters that the alphabet covers, above 0 and at most 1; rare ones are left out.
-    pub character_coverage: f64,
-    /// Characters of the alphabet, whether or not they occur.
-    pub initial_alphabet: Vec<char>,
+    /// The characters of the alphabet.
+    pub characters: CharacterOptions,
     /// Maximum length of a token in characters, inclusive.
     pub max_token_length: usize,
 }
@@ -130,6 +139,9 @@ pub struct BertTemplate {
     /// The token behind each text.
     pub sep: String,
 }
+
+/// Says whether a token with these bytes may be made by a merge.
+pub type MergeFilter<'a> = dyn Fn(&[u8]) -> Result<bool> + 'a;
 
 /// When training stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,6 +196,7 @@ impl TrainOptions {
             pre_tokenizer: split.stages(),
             special_tokens: Vec::new(),
             special_ids: SpecialIds::First,
+            pad_vocab_to_multiple_of: None,
             num_threads: 1,
         }
     }
@@ -269,11 +282,15 @@ impl TrainOptions {
         {
             return Err(Error::training(format!("{size} is above {NO_ID}")).at("vocab_size"));
         }
+        if self.pad_vocab_to_multiple_of == Some(0) {
+            return Err(Error::training("must be at least 1").at("pad_vocab_to_multiple_of"));
+        }
         if self.num_threads == 0 {
             return Err(Error::training("must be at least 1").at("num_threads"));
         }
         match &self.model {
             TrainModel::Bpe(model) => {
+                model.characters.check()?;
                 check_merging(model.min_frequency, model.max_token_length)?;
                 match model.alphabet {
                     TrainAlphabet::Bytes => self.check_bytes(model),
@@ -281,10 +298,14 @@ impl TrainOptions {
                 }
             }
             TrainModel::WordPiece(model) => {
+                model.characters.check()?;
                 check_merging(model.min_frequency, model.max_token_length)?;
                 self.check_wordpiece(model)
             }
-            TrainModel::Unigram(model) => self.check_unigram(model),
+            TrainModel::Unigram(model) => {
+                model.characters.check()?;
+                self.check_unigram(model)
+            }
         }
     }
 
@@ -292,9 +313,6 @@ impl TrainOptions {
         let wrong = |field: &'static str, reason: &str| Err(Error::training(reason).at(field));
         if model.dialect != Dialect::Tokenizers && model.unk_token.is_none() {
             return wrong("unk_token", "SentencePiece needs an unknown token, such as \"<unk>\"");
-        }
-        if !(model.character_coverage > 0.0 && model.character_coverage <= 1.0) {
-            return wrong("character_coverage", "must be above 0 and at most 1");
         }
         if model.max_token_length == 0 {
             return wrong("max_token_length", "must be at least 1");
@@ -310,7 +328,7 @@ impl TrainOptions {
             };
             return Err(Error::training(wrong).at_index(i).at("user_defined_symbols"));
         }
-        self.pieces_for(model, model.initial_alphabet.len().min(1)).map(drop)
+        self.pieces_for(model, 0).map(drop)
     }
 
     fn check_wordpiece(&self, model: &WordPieceOptions) -> Result<()> {
@@ -349,6 +367,18 @@ impl TrainOptions {
             let reason = "an end-of-word symbol needs a character alphabet";
             return Err(Error::training(reason).at("end_of_word"));
         }
+        let of_characters = CharacterOptions::default();
+        for (field, is_given) in [
+            ("character_coverage", model.characters.coverage < of_characters.coverage),
+            ("limit_alphabet", model.characters.limit.is_some()),
+            ("initial_alphabet", !model.characters.initial.is_empty()),
+        ] {
+            if is_given {
+                return Err(
+                    Error::training("is for an alphabet of characters: bytes spell every text").at(field)
+                );
+            }
+        }
         if model.unk_token.is_some() {
             let reason = "an unknown token needs a character alphabet: bytes spell every text";
             return Err(Error::training(reason).at("unk_token"));
@@ -357,6 +387,10 @@ impl TrainOptions {
     }
 
     fn check_chars(&self, model: &BpeOptions) -> Result<()> {
+        if model.whole_characters {
+            let reason = "is for an alphabet of bytes: tokens of characters are made of whole ones";
+            return Err(Error::training(reason).at("whole_characters"));
+        }
         let Some(mark) = &model.end_of_word else { return Ok(()) };
         if mark.symbol.is_empty() {
             return Err(Error::training("the end-of-word symbol must not be empty").at("end_of_word"));

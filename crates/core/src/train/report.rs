@@ -40,6 +40,8 @@ pub enum StopReason {
     /// All remaining pairs would make tokens longer than `max_token_length`, or tokens with the
     /// end-of-word symbol inside a word.
     MaxTokenLength,
+    /// Some of the remaining pairs would make tokens that are not allowed, and the others are too rare or too long.
+    NotAllowed,
 }
 
 impl StopReason {
@@ -50,6 +52,7 @@ impl StopReason {
             Self::NoPieceLeft => "no-piece-left",
             Self::MinFrequency => "min-frequency",
             Self::MaxTokenLength => "max-token-length",
+            Self::NotAllowed => "not-allowed",
         }
     }
 }

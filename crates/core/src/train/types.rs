@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use tokenmill_kernels::try_alloc;
 
 use super::table::{Table, too_many};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
 /// Distinct pretokens with their counts.
@@ -79,6 +79,11 @@ impl Types {
         }
         Ok(())
     }
+}
+
+/// The characters of a pretoken.
+pub(super) fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| Error::internal("a pretoken was cut inside a character"))
 }
 
 fn leading(bytes: &[u8]) -> u64 {

@@ -120,7 +120,7 @@ fn compare(options: &BpeOptions, words: &[(String, u64)], merges: usize) {
     let mut got = Vec::new();
     while got.len() < merges {
         let (before, length) = (learner.corpus(), learner.weighted_length());
-        let Some(merge) = learner.step(&mut ticker).unwrap() else { break };
+        let Some(merge) = learner.step(&|_| Ok(true), &mut ticker).unwrap() else { break };
         learner.check();
         // A merge shortens the corpus by the number of replaced occurrences, found by a scan from
         // the left without overlap.
@@ -236,7 +236,7 @@ fn a_token_never_spells_the_end_of_word_inside_a_word() {
         let mut ticker = Ticker::new(&Unwatched);
         let alphabet = Alphabet::new(&options, &types, &mut ticker).unwrap();
         let mut learner = Learner::new(&options, &types, &alphabet, 0, &mut ticker).unwrap();
-        while learner.step(&mut ticker).unwrap().is_some() {}
+        while learner.step(&|_| Ok(true), &mut ticker).unwrap().is_some() {}
         assert_eq!(learner.left_over(), Left::Refused);
         let tokens = learner.into_tokens();
         let mut spelled: Vec<&[u8]> = tokens.iter().map(|(_, bytes)| bytes).collect();
@@ -266,7 +266,7 @@ fn work_stops_when_the_watch_says_so() {
     let mut ticker = Ticker::new(&stop);
     let alphabet = Alphabet::new(&options, &types, &mut ticker).unwrap();
     let failed = Learner::new(&options, &types, &alphabet, 0, &mut ticker).and_then(|mut learner| {
-        while learner.step(&mut ticker)?.is_some() {}
+        while learner.step(&|_| Ok(true), &mut ticker)?.is_some() {}
         Ok(())
     });
     assert!(matches!(failed.unwrap_err().kind, crate::error::Kind::Cancelled));

@@ -10,7 +10,6 @@
 //! `libm`, so the result is the same to the last bit on every machine.
 #![allow(clippy::cast_precision_loss)] // counts become numbers of double precision, which may round them
 
-mod alphabet;
 mod best;
 mod digamma;
 mod expectation;
@@ -28,20 +27,21 @@ use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
 
-use self::alphabet::Alphabet;
 use self::best::Search;
 use self::digamma::digamma;
 use self::expectation::{Sums, expect};
 use self::pieces::Pieces;
 use self::segments::Segments;
 use self::tree_sum::TreeSum;
-use super::options::{TrainOptions, UnigramOptions};
+use super::characters::Characters;
+use super::options::{Dialect, TrainOptions, UnigramOptions};
 use super::report::StopReason;
 use super::types::Types;
 use crate::error::{Error, Result};
 use crate::ids::to_u32;
 use crate::threads;
 use crate::watch::{Ticker, Watch};
+use words::MARK;
 pub(super) use words::Words;
 
 /// Steps of expectation and maximization at the end.
@@ -81,7 +81,9 @@ pub(super) fn learn(
     watch: &dyn Watch,
 ) -> Result<LearnedUnigram> {
     let mut ticker = Ticker::new(watch);
-    let alphabet = Alphabet::new(model, types, &mut ticker)?;
+    let mark = (model.dialect != Dialect::Tokenizers).then_some(MARK);
+    // A text is cut at the mark of a space, however rare it is.
+    let alphabet = Characters::new(&model.characters, mark, types, &mut ticker)?;
     let wanted = options.pieces_for(model, alphabet.len())?;
     let segments = Segments::new(types, |char| alphabet.covers(char), &mut ticker)?;
     let mut pieces = seeds::seeds(&segments, model.max_token_length, &mut ticker)?;
@@ -270,7 +272,7 @@ impl Learner<'_> {
     }
 
     /// Keeps the alphabet and the other pieces with the highest scores, `wanted` together.
-    fn finish(mut self, wanted: usize, alphabet: &Alphabet) -> Result<LearnedUnigram> {
+    fn finish(mut self, wanted: usize, alphabet: &Characters) -> Result<LearnedUnigram> {
         let is_longer = |piece: &u32| !self.pieces.is_char(*piece);
         let mut longer: Vec<u32> = (0..to_u32(self.pieces.len())).filter(is_longer).collect();
         longer.sort_by(|&a, &b| self.pieces.score(b).total_cmp(&self.pieces.score(a)));

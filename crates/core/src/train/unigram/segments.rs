@@ -8,9 +8,8 @@ use tokenmill_kernels::try_alloc;
 
 use crate::error::{Error, Result};
 use crate::ids::to_u32;
-use crate::train::alphabet::text;
 use crate::train::table::Table;
-use crate::train::types::Types;
+use crate::train::types::{Types, text};
 use crate::watch::Ticker;
 
 /// Follows each segment; no byte of a text.

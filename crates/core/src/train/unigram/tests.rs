@@ -7,7 +7,7 @@ use super::*;
 use crate::description::{Description, ModelDescription, Normalizer, PreTokenizer, PrependScheme};
 use crate::description::{SentencePieceRules, Split};
 use crate::train::table::Table;
-use crate::train::{Dialect, Target, TrainModel, Trainer};
+use crate::train::{CharacterOptions, Dialect, Target, TrainModel, Trainer};
 use crate::watch::Unwatched;
 
 const LONGEST: usize = 5;
@@ -246,8 +246,7 @@ fn model(dialect: Dialect) -> UnigramOptions {
         unk_token: Some("<unk>".to_owned()),
         byte_fallback: false,
         user_defined_symbols: Vec::new(),
-        character_coverage: 1.0,
-        initial_alphabet: Vec::new(),
+        characters: CharacterOptions::default(),
         max_token_length: 16,
     }
 }
@@ -358,8 +357,7 @@ fn rare_characters_are_left_out_and_wanted_ones_kept() {
     let texts = ["aaaa aaab aaab", "aaaa bbbb é", "abab 漢"];
     let learned = |coverage, initial: &str| {
         let model = UnigramOptions {
-            character_coverage: coverage,
-            initial_alphabet: initial.chars().collect(),
+            characters: CharacterOptions { coverage, initial: initial.chars().collect(), limit: None },
             ..model(SENTENCEPIECE)
         };
         let description = train(options(model, 40), &texts).unwrap();
@@ -411,11 +409,9 @@ fn what_cannot_be_is_refused_by_name() {
     let also_a_character = UnigramOptions { unk_token: Some("\u{2581}".to_owned()), ..good() };
     assert_eq!(refused(options(also_a_character, 9)), "special_tokens");
     assert_eq!(refused(options(UnigramOptions { unk_token: None, ..good() }, 9)), "unk_token");
-    for character_coverage in [0.0, 1.5, f64::NAN] {
-        assert_eq!(
-            refused(options(UnigramOptions { character_coverage, ..good() }, 9)),
-            "character_coverage"
-        );
+    for coverage in [0.0, 1.5, f64::NAN] {
+        let characters = CharacterOptions { coverage, ..CharacterOptions::default() };
+        assert_eq!(refused(options(UnigramOptions { characters, ..good() }, 9)), "character_coverage");
     }
     assert_eq!(refused(options(UnigramOptions { max_token_length: 0, ..good() }, 9)), "max_token_length");
     let symbols = |symbols: &[&str]| symbols.iter().map(|&symbol| symbol.to_owned()).collect();

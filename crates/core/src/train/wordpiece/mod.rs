@@ -21,11 +21,12 @@ use self::queue::Queue;
 use self::score::Counts;
 pub use self::score::Score;
 use self::words::{Occurrence, Words};
-use super::alphabet::{UNSEEN, see, text};
-use super::options::{Target, TrainOptions, WordPieceOptions};
+use super::alphabet::{UNSEEN, see};
+use super::characters::Characters;
+use super::options::{MergeFilter, Target, TrainOptions, WordPieceOptions};
 use super::pairs::Pairs;
 use super::report::StopReason;
-use super::types::Types;
+use super::types::{Types, text};
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
@@ -75,6 +76,8 @@ struct Learner<'a> {
     touched: Vec<u32>,
     /// Was a pair refused because its token is too long, or is a special one?
     is_refused: bool,
+    /// Was a pair refused because its token is not allowed?
+    has_disallowed: bool,
 }
 
 /// Learns the pieces of words.
@@ -85,6 +88,7 @@ pub(super) fn learn(
     options: &TrainOptions,
     model: &WordPieceOptions,
     types: &Types,
+    allows: &MergeFilter<'_>,
     ticker: &mut Ticker<'_>,
 ) -> Result<LearnedPieces> {
     let mut learner = Learner {
@@ -99,8 +103,10 @@ pub(super) fn learn(
         queue: Queue::new(model.score),
         touched: Vec::new(),
         is_refused: false,
+        has_disallowed: false,
     };
-    learner.lay_out(types, ticker)?;
+    let characters = Characters::new(&model.characters, None, types, ticker)?;
+    learner.lay_out(types, &characters, ticker)?;
     if let Some(literal) =
         options.literals().into_iter().find(|literal| learner.pieces.find(literal).is_some())
     {
@@ -109,17 +115,31 @@ pub(super) fn learn(
     }
     let target = options.merges_for(learner.pieces.len())?;
     learner.count_pairs(ticker)?;
-    learner.merge(target, ticker)
+    learner.merge(target, allows, ticker)
 }
 
 impl Learner<'_> {
     /// Numbers the alphabet (all characters, sorted; then, with the prefix, those that continue a word) and spells the
     /// words in it.
-    fn lay_out(&mut self, types: &Types, ticker: &mut Ticker<'_>) -> Result<()> {
+    fn lay_out(&mut self, types: &Types, characters: &Characters, ticker: &mut Ticker<'_>) -> Result<()> {
         let (mut all, mut continuing) = (Vec::new(), Vec::new());
+        for char in characters.unseen() {
+            see(&mut all, char);
+            see(&mut continuing, char);
+        }
+        // A word with a character that is not covered is unknown as a whole.
+        let is_covered = |word: &str| word.chars().all(|char| characters.covers(char));
         for (bytes, _) in types.iter() {
             ticker.spend(bytes.len())?;
-            for (i, char) in text(bytes)?.chars().enumerate() {
+            let word = text(bytes)?;
+            if !is_covered(word) {
+                // Its other characters are known all the same.
+                for char in word.chars().filter(|&char| characters.covers(char)) {
+                    see(&mut all, char);
+                }
+                continue;
+            }
+            for (i, char) in word.chars().enumerate() {
                 see(&mut all, char);
                 if i > 0 {
                     see(&mut continuing, char);
@@ -132,7 +152,11 @@ impl Learner<'_> {
         for (bytes, count) in types.iter() {
             ticker.spend(4 * bytes.len() + 4)?;
             symbols.clear();
-            for (i, char) in text(bytes)?.chars().enumerate() {
+            let word = text(bytes)?;
+            if !is_covered(word) {
+                continue;
+            }
+            for (i, char) in word.chars().enumerate() {
                 let numbers = if i == 0 { &all } else { &continuing };
                 let symbol = numbers[char as usize];
                 try_alloc::push(&mut symbols, symbol)?;
@@ -243,7 +267,12 @@ impl Learner<'_> {
     }
 
     /// Merges until the target is reached or no pair is left.
-    fn merge(mut self, target: usize, ticker: &mut Ticker<'_>) -> Result<LearnedPieces> {
+    fn merge(
+        mut self,
+        target: usize,
+        allows: &MergeFilter<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<LearnedPieces> {
         /// Merges between two progress reports.
         const EVERY: usize = 256;
         let (mut merges, mut merge_counts) = (Vec::new(), Vec::new());
@@ -268,10 +297,13 @@ impl Learner<'_> {
             let size = self.sizes[left as usize] + self.sizes[right as usize];
             let written = self.pieces.joined(left, right);
             let is_special = self.options.literals().contains(&written.as_str());
-            if is_special || self.model.max_token_length.is_some_and(|most| size > most) {
+            let is_refused = is_special || self.model.max_token_length.is_some_and(|most| size > most);
+            let is_allowed = is_refused || allows(written.as_bytes())?;
+            if is_refused || !is_allowed {
                 self.queue.remove(best);
                 self.pairs.get_mut(best).is_refused = true;
-                self.is_refused = true;
+                self.is_refused |= is_refused;
+                self.has_disallowed |= !is_allowed;
                 continue;
             }
             let symbol = self.add(&written, size)?;
@@ -340,6 +372,7 @@ impl Learner<'_> {
         let is_left = self.pairs.iter().any(|pair| pair.count > 0);
         match (is_left, self.is_refused) {
             (false, _) => StopReason::NoPairLeft,
+            _ if self.has_disallowed => StopReason::NotAllowed,
             (true, true) => StopReason::MaxTokenLength,
             (true, false) => StopReason::MinFrequency,
         }

@@ -4,7 +4,7 @@ use tokenmill_reference::{WordPieceScore, train_wordpiece};
 
 use super::*;
 use crate::description::{ModelDescription, PreTokenizer, Split};
-use crate::train::{BertTemplate, SpecialIds, TrainModel, Trainer};
+use crate::train::{BertTemplate, CharacterOptions, SpecialIds, TrainModel, Trainer};
 use crate::watch::Unwatched;
 
 fn options(score: Score, target: Target) -> TrainOptions {
@@ -20,6 +20,7 @@ fn model(score: Score) -> WordPieceOptions {
         continuing_prefix: "##".to_owned(),
         max_chars: 100,
         template: None,
+        characters: CharacterOptions::default(),
     }
 }
 
