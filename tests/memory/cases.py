@@ -246,6 +246,12 @@ def _wordpiece(score: Any) -> Callable[[Inputs, Any], object]:
     )
 
 
+def _unigram(dialect: Any) -> Callable[[Inputs, Any], object]:
+    return lambda _, texts: tokenmill.train(
+        texts=texts, model="unigram", vocab_size=100, normalizer=None, dialect=dialect, unk_token="<unk>"
+    )
+
+
 # ---- text to ids ------------------------------------------------------------------------------
 
 case("Tokenizer.encode", given(lambda i: i.spaces, lambda i, text: i.tok.encode(text)))
@@ -676,6 +682,12 @@ for score in ("frequency", "likelihood"):
         f"train: WordPiece by {score}",
         given(lambda i: [i.short_words], _wordpiece(score)),
         is_slow=score == "likelihood",
+    )
+for dialect in ("sentencepiece", "tokenizers"):
+    case(
+        f"train: Unigram for {dialect}",
+        given(lambda i: [i.short_words], _unigram(dialect)),
+        is_slow=dialect == "tokenizers",
     )
 case(
     "NGramModel.train",

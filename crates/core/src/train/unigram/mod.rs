@@ -127,8 +127,7 @@ fn drop_reserved(
         }
         *is_kept = false;
     }
-    pieces.retain(&is_kept);
-    Ok(())
+    pieces.retain(&is_kept)
 }
 
 /// How the token of a byte is written.
@@ -151,7 +150,7 @@ impl Learner<'_> {
     fn shrink_to(&mut self, most: usize) -> Result<()> {
         loop {
             let expected = self.expected()?;
-            self.maximize(&expected);
+            self.maximize(&expected)?;
             let left = self.pieces.len();
             self.watch.progress("prune", most as u64, left as u64);
             if left <= most {
@@ -179,14 +178,19 @@ impl Learner<'_> {
 
     /// Sets the scores to what makes the expected counts likely, and drops what hardly occurs. The digamma function in
     /// place of the logarithm favours pieces that occur often.
-    fn maximize(&mut self, expected: &[f64]) {
+    fn maximize(&mut self, expected: &[f64]) -> Result<()> {
         let is_frequent = |expected: f64| expected >= MIN_EXPECTED;
         self.set_scores(expected, digamma, is_frequent);
-        let is_kept: Vec<bool> = (0..)
-            .zip(expected)
-            .map(|(piece, &expected)| is_frequent(expected) || self.pieces.is_char(piece))
-            .collect();
-        self.pieces.retain(&is_kept);
+        let is_kept =
+            self.marked(|piece| is_frequent(expected[piece as usize]) || self.pieces.is_char(piece))?;
+        self.pieces.retain(&is_kept)
+    }
+
+    /// For each piece, whether this holds.
+    fn marked(&self, holds: impl Fn(u32) -> bool) -> Result<Vec<bool>> {
+        let mut marked = try_alloc::vec(self.pieces.len())?;
+        marked.extend((0..to_u32(self.pieces.len())).map(holds));
+        Ok(marked)
     }
 
     /// Scores of expected counts; a piece that does not count gets the lowest score of the others.
@@ -202,14 +206,12 @@ impl Learner<'_> {
         let counts = self.counts()?;
         let mut losses = self.losses(&counts)?;
         losses.sort_unstable_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
-        let mut is_kept: Vec<bool> =
-            (0..to_u32(self.pieces.len())).map(|piece| self.pieces.is_char(piece)).collect();
+        let mut is_kept = self.marked(|piece| self.pieces.is_char(piece))?;
         let chars = is_kept.iter().filter(|&&is_char| is_char).count();
         for (_, piece) in losses.into_iter().take(most.saturating_sub(chars)) {
             is_kept[piece as usize] = true;
         }
-        self.pieces.retain(&is_kept);
-        Ok(())
+        self.pieces.retain(&is_kept)
     }
 
     /// How often each piece occurs in the best spellings.
@@ -281,7 +283,7 @@ impl Learner<'_> {
         for &piece in longer.iter().skip(free) {
             is_kept[piece as usize] = false;
         }
-        self.pieces.retain(&is_kept);
+        self.pieces.retain(&is_kept)?;
         for _ in 0..LAST_STEPS {
             let expected = self.expected()?;
             self.set_scores(&expected, libm::log, |expected| expected > 0.0);

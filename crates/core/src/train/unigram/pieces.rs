@@ -79,9 +79,12 @@ impl Pieces {
     }
 
     /// Removes the pieces for which `is_kept` is false. Characters must be kept.
-    pub(super) fn retain(&mut self, is_kept: &[bool]) {
+    ///
+    /// # Errors
+    /// If memory cannot be allocated.
+    pub(super) fn retain(&mut self, is_kept: &[bool]) -> Result<()> {
         // The new number of each piece, or of the longest kept one that it begins with: those come before it.
-        let mut numbers: Vec<u32> = Vec::with_capacity(self.all.len());
+        let mut numbers: Vec<u32> = try_alloc::vec(self.all.len())?;
         let mut count = 0;
         for (old, &is_kept) in is_kept.iter().enumerate() {
             let piece = self.all[old];
@@ -103,6 +106,7 @@ impl Pieces {
         for longest in &mut self.longest {
             *longest = numbers[*longest as usize];
         }
+        Ok(())
     }
 }
 
