@@ -132,6 +132,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
 
         return NGramModel.train(base(), texts=[TEXT])
 
+    def vocab_sizes() -> Any:
+        return import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [1000, 2000])
+
     def functions() -> Functions:
         from tokenmill.compat.tiktoken import registry
 
@@ -168,6 +171,8 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
+        "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
+        "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
         "tokenmill.chat.encoding.ChatEncoding": chat_encoding,
         "tokenmill.chat.rendered.RenderedChat": rendered,
@@ -432,6 +437,15 @@ METHODS: dict[str, dict[str, Call]] = {
         "__getitem__": lambda o: o["model"],
         "to_dict": lambda o: o.to_dict(),
     },
+    "tokenmill.vocab_sizes.VocabSizes": {
+        "__getitem__": lambda o: o["texts", 1000],
+        "cells": lambda o: o.cells(),
+        "notes": lambda o: list(o.notes()),
+        "table": lambda o: o.table(markdown=True),
+        "to_dict": lambda o: o.to_dict(),
+        "to_svg": lambda o: o.to_svg(),
+    },
+    "tokenmill.vocab_sizes.VocabSizeRow": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.explain.Explanation": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.chat.encoding.ChatEncoding": MAPPING,
     "tokenmill.chat.rendered.RenderedChat": {},
@@ -497,6 +511,7 @@ METHODS: dict[str, dict[str, Call]] = {
         ],
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
+        "compare_vocab_sizes": lambda o: import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [999]),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from .ragged import Ragged, RaggedEncodings
     from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
+    from .vocab_sizes import VocabSizes, compare_vocab_sizes
 else:
     # Errors, and what inspects or trains tokenizers, are imported when they are first asked for: a process
     # that only loads a tokenizer and encodes does not wait for them.
@@ -83,6 +84,7 @@ else:
         "TokenmillError": "errors",
         "TrainingError": "errors",
         "UnknownTokenError": "errors",
+        "VocabSizes": "vocab_sizes",
         "VocabularyError": "errors",
         "algorithms": "algorithms",
         "align_labels": "spans",
@@ -91,6 +93,7 @@ else:
         "chunks": "chunks",
         "editing": "editing",
         "collator": "model_inputs",
+        "compare_vocab_sizes": "vocab_sizes",
         "embedding_plan": "embedding_plan",
         "errors": "errors",
         "explain": "explain",
@@ -104,6 +107,7 @@ else:
         "spans_from_labels": "spans",
         "stages": "stages",
         "train": "_train",
+        "vocab_sizes": "vocab_sizes",
     }
 
     def __getattr__(name):
@@ -134,7 +138,7 @@ else:
             "placeholder",
             "ragged",
         ]
-        modules += ["reference", "spans", "stages"]
+        modules += ["reference", "spans", "stages", "vocab_sizes"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
@@ -172,11 +176,13 @@ __all__ = [
     "TrainingError",
     "TrainingReport",
     "UnknownTokenError",
+    "VocabSizes",
     "VocabularyError",
     "__version__",
     "align_labels",
     "causal_mask",
     "collator",
+    "compare_vocab_sizes",
     "load",
     "mask_from_spans",
     "pack",

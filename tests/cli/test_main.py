@@ -14,7 +14,7 @@ import tokenmill
 
 from .conftest import END, Run
 
-COMMANDS = ("train", "encode", "decode", "count", "chat", "inspect", "info", "vocab", "demo")
+COMMANDS = ("train", "encode", "decode", "count", "chat", "inspect", "info", "vocab", "curve", "demo")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

@@ -31,6 +31,7 @@ from errors.rows_of_tokenizer_json import TOKENIZER_JSON
 from errors.rows_of_training import PATTERN, TRAINING
 from errors.rows_of_types import LENGTHS, TYPES
 from errors.rows_of_use import ARGUMENTS, IDS, TEXTS
+from errors.rows_of_vocab_sizes import VOCAB_SIZES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -52,6 +53,7 @@ TABLE: list[Row] = [
     *CHAT,
     *BATCHES,
     *BUDGETS,
+    *VOCAB_SIZES,
 ]
 
 

@@ -591,6 +591,10 @@ case(
     given(lambda i: i.rows, lambda _, rows: tokenmill.pack(rows, 512, method="concat")),
     is_slow=True,
 )
+case(
+    "compare_vocab_sizes",
+    given(lambda i: i.short_words, lambda i, text: tokenmill.compare_vocab_sizes(i.tok, text, [len(i.tok)])),
+)
 case("Packed.pad", given(lambda i: tokenmill.pack(i.rows, 4096), lambda _, packed: packed.pad(0)))
 case(
     "causal_mask",
@@ -845,6 +849,10 @@ WITHOUT = {
         for name in ("fits", "multiple_of", "needed", "new", "new_rows", "out_of_range", "padding", "rows")
     ),
     *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
+    *(
+        f"VocabSizes.{name}"
+        for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")
+    ),
     "LoadFinding.kind",
     "LoadFinding.reason",
     "LoadReport.files",

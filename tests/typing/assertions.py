@@ -188,6 +188,15 @@ def reports(tok: Tokenizer) -> None:
     assert_type(report.documents, int)
 
 
+def sizes(tok: Tokenizer) -> None:
+    found = tokenmill.compare_vocab_sizes(tok, {"en": "a", "de": ["b"]}, [300])
+    assert_type(found, tokenmill.VocabSizes)
+    assert_type(found["en", 300].fertility, float | None)
+    assert_type(found.table("tokens", markdown=True), str)
+    train = lambda size: tokenmill.train(texts=["a"], vocab_size=size)  # noqa: E731
+    assert_type(tokenmill.compare_vocab_sizes(None, ["a"], [300], train=train), tokenmill.VocabSizes)
+
+
 def rows(batch: Ragged) -> None:
     assert_type(batch[0], npt.NDArray[Any])
     assert_type(batch[1:], Ragged)

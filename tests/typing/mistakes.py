@@ -24,6 +24,8 @@ def mistakes(tok: Tokenizer, batch: Ragged) -> None:
     tok.save("x", format="gguf")  # type: ignore[arg-type]
     tok.vocab = {}  # type: ignore[misc]
     tok.with_vocab_size("3")  # type: ignore[arg-type]
+    tokenmill.compare_vocab_sizes(tok, "a", ["3"])  # type: ignore[list-item]
+    tokenmill.compare_vocab_sizes(tok, "a", [300]).table("words")  # type: ignore[arg-type]
     batch["a"]  # type: ignore[index]
     tokenmill.train(texts=["a"], vocab_size="300")  # type: ignore[arg-type]
     tokenmill.train(texts=["a"], num_merges=3, tie_break="dice")  # type: ignore[arg-type]

@@ -30,6 +30,7 @@ MODULES = [
     "tokenmill.ragged",
     "tokenmill.spans",
     "tokenmill.stages",
+    "tokenmill.vocab_sizes",
     "tokenmill.reference",
     "tokenmill.hub",
     "tokenmill.compat.tiktoken",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tokenmill
 
-from . import chat, chunk, count, decode, demo, encode, info, inspect, lorem, train, vocab
+from . import chat, chunk, count, curve, decode, demo, encode, info, inspect, lorem, train, vocab
 from .files import STDIN
 from .given import in_quotes
 from .parsing import Help, Parser, check_words
@@ -34,6 +34,7 @@ _COMMANDS = {
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
     "vocab": (vocab, "each token of a tokenizer with its id"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
+    "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
 }
 
@@ -80,7 +81,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 def _check_paths(args: argparse.Namespace) -> None:
     """Refuse a path with a NUL, for which Python's functions raise an error that is not an ``OSError``."""
-    for name in ("files", "file", "out", "tokenizer", "tools", "template", "corpus", "model"):
+    for name in ("files", "file", "out", "tokenizer", "tools", "template", "corpus", "model", "svg", "train"):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:
             if path is not None and "\0" in path:

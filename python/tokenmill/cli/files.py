@@ -24,6 +24,7 @@ __all__ = [
     "check_text",
     "expand",
     "hinting",
+    "is_pipe",
     "is_slashed",
     "open_input",
     "read_input",
@@ -98,6 +99,11 @@ def _pipe_of_stdin() -> object:
         return STDIN if sys.stdin is None else _pipe(os.fstat(sys.stdin.fileno())) or STDIN
     except OSError:
         return STDIN
+
+
+def is_pipe(name: str) -> bool:
+    """Whether a file can be read only once."""
+    return _pipe_at(name) is not None
 
 
 def _pipe_at(name: str) -> object:
@@ -213,19 +219,19 @@ def is_slashed(out: str) -> bool:
     return out.endswith(tuple(filter(None, (os.sep, os.altsep))))
 
 
-def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
+def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: str = "--out") -> None:
     """Write to standard output, or to the file ``out``, which is replaced at once or not at all.
 
-    What is long comes in pieces.
+    What is long comes in pieces. ``option`` is what the name was given with.
     """
     pieces = [content] if isinstance(content, bytes) else content
     if out is None or out == STDIN:
         write_stdout(pieces)
         return
     if not out:
-        raise UsageError("--out is empty", hint="--out FILE, or leave it out for standard output")
+        raise UsageError(f"{option} is empty", hint=f"{option} FILE, or leave it out")
     if is_slashed(out):
-        raise UsageError(f"{out}: is the name of a folder", hint=f"--out {out}NAME")
+        raise UsageError(f"{out}: is the name of a folder", hint=f"{option} {out}NAME")
     from .._files import write_file
 
     with naming(out):
@@ -234,7 +240,7 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
         except IsADirectoryError as error:
             if error.filename != out:
                 raise
-            raise UsageError(f"{out}: is a folder", hint=f"--out {Path(out, 'NAME')}") from error
+            raise UsageError(f"{out}: is a folder", hint=f"{option} {Path(out, 'NAME')}") from error
 
 
 def write_whole(out: str | None, pieces: Iterable[bytes]) -> None:

@@ -29,14 +29,14 @@ ROLES = {
 _WITH_ID = re.compile("(.+)=([0-9]{1,20})", re.DOTALL)
 
 
-def add_tokenizer(parser: argparse.ArgumentParser) -> None:
+def add_tokenizer(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """``-t`` and what a file without split or special tokens needs beside it."""
     group = parser.add_argument_group("the tokenizer")
     group.add_argument(
         "-t",
         "--tokenizer",
         metavar="NAME",
-        required=True,
+        required=required,
         help="tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder; else the name of an "
         "encoding such as cl100k_base, or a repository of the Hugging Face hub (owner/name), which are "
         "downloaded",

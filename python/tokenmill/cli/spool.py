@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .files import STDIN, open_input, source
+from .files import STDIN, is_pipe, open_input, source
 from .streams import naming
 from .usage import UsageError
 
@@ -17,13 +17,15 @@ __all__ = ["spooled"]
 
 
 @contextmanager
-def spooled(names: list[str], *, limit: int | None = None) -> Iterator[list[str]]:
+def spooled(names: list[str], *, limit: int | None = None, again: bool = False) -> Iterator[list[str]]:
     """The files to read: those of ``names``, with a copy in the place of standard input.
 
-    With a ``limit`` all of them are copies, which may be read more than once; more than ``limit`` bytes in
-    total are a ``UsageError``. Errors of training name the original, not the copy.
+    With ``again`` there are copies of pipes too, so that all may be read more than once. With a ``limit`` all
+    of them are copies; more than ``limit`` bytes in total are a ``UsageError``. Errors of training name the
+    original, not the copy.
     """
-    if limit is None and STDIN not in names:
+    once = {name for name in names if name == STDIN or (again and is_pipe(name))}
+    if limit is None and not once:
         yield names
         return
     import tempfile
@@ -35,7 +37,7 @@ def spooled(names: list[str], *, limit: int | None = None) -> Iterator[list[str]
         files = []
         left = limit
         for number, name in enumerate(names):
-            if limit is None and name != STDIN:
+            if limit is None and name not in once:
                 files.append(name)
                 continue
             copy = Path(folder, str(number))
