@@ -36,6 +36,10 @@ def main() -> None:
         from chatting import chats
 
         result = chats(**order)
+    elif task == "words":
+        import word_trainers
+
+        result = word_trainers.learn(**order)
     else:
         from training import learn
 
