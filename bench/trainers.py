@@ -69,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     verdict = compare(learned)
     print(f"merges: {verdict}")
     print(*table(samples), sep="\n")
+    if count := sum(runner.disturbed(sample["wall"], sample["cpu"]) for sample in samples):
+        print(f"{count} of {len(samples)} samples were not alone on their CPU", file=sys.stderr)
     if args.json:
         versions = {name: version for name, version in installed().items() if name in chosen}
         settings = {"sentences": len(found), "merges": args.merges, "scaled_from": args.naive_merges}
@@ -134,7 +136,10 @@ def _measure(name: str, args: argparse.Namespace, order: dict[str, Any]) -> dict
     if failed := next((sample for sample in (counting, some) if "error" in sample), None):
         return failed
     each = (some["wall"] - counting["wall"]) / args.naive_merges
-    return {"wall": counting["wall"] + each * args.merges, "measured": some["wall"], "scaled": True}
+    # The time of a CPU is scaled alike, so that it can be compared.
+    wall = counting["wall"] + each * args.merges
+    cpu = wall * some["cpu"] / some["wall"]
+    return {"wall": wall, "cpu": cpu, "measured": some["wall"], "scaled": True}
 
 
 def compare(learned: dict[str, list[str]]) -> str:

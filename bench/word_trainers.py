@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import subprocess
 import time
 from collections import Counter
@@ -26,7 +27,8 @@ def learn(trainer: str, sentences: str, num_merges: int, out: str, program: str 
     if trainer == NAIVE_RUST:
         command = [program, sentences, str(num_merges), out]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        return {"wall": float(done.stdout)}
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return {"wall": float(done.stdout), "cpu": used.ru_utime + used.ru_stime}
     texts = Path(sentences).read_text(encoding="utf-8").splitlines()
     # It is told a size of the vocabulary, not a number of merges.
     characters = len(set("".join(texts)) - {" "})
@@ -40,13 +42,13 @@ def learn(trainer: str, sentences: str, num_merges: int, out: str, program: str 
     train(["a b"], 1)  # imports
     gc.collect()
     gc.disable()
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     result = train(texts, num_merges)
-    wall = time.perf_counter() - start
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     merges = result if isinstance(result, list) else _merges(result)
     lines = [f"{left.encode().hex()} {right.encode().hex()}\n" for left, right in merges]
     Path(out).write_text("".join(lines), encoding="ascii")
-    return {"wall": wall}
+    return {"wall": wall, "cpu": cpu}
 
 
 def _words(texts: list[str]) -> Counter[str]:
