@@ -211,6 +211,27 @@ def test_seed_000_invariant_every_recorded_count_equals_a_recount_natively(
     assert [(left, right, n) for left, right, n in tok.training_report.merges] == expected
 
 
+FERTILITY_TEXTS = {
+    "Chinese": "中文和英文",
+    "English": "hello world",
+    "code": "  indented code\n    x = 1",
+    "formula": "O(n log n) + e^{-x} ≤ 1",
+}
+
+
+def test_seed_000_fertility_is_tokens_over_words_or_characters_natively(native: Any) -> None:
+    tok = native.train(texts=["hello world, hello code\n" * 4], vocab_size=270)
+    found = native.compare_vocab_sizes(tok, FERTILITY_TEXTS, [256, 270])
+    for row in found:
+        text = FERTILITY_TEXTS[row.name]
+        tokens = len(tok.with_vocab_size(row.size).encode(text))
+        assert row.fertility == tokens / len(text.split())
+        assert row.tokens_per_character == tokens / len(text)
+    # Nothing was learned of Chinese: three bytes a character, and as many tokens.
+    assert [found["Chinese", size].tokens_per_character for size in (256, 270)] == [3, 3]
+    assert [found["English", size].fertility for size in (256, 270)] == [5.5, 1]
+
+
 # ---- seed 001: the algorithm by hand ----------------------------------------------------------
 
 STRINGS = ["I work", "I work", "I worked", "he works", "he worked"]
