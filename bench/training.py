@@ -63,6 +63,36 @@ def learn(
     }
 
 
+def learn_whole(corpus: str, size: int, vocab_size: int) -> dict[str, Any]:
+    """Learn from a text as a whole, with its ids: time, memory, and whether they are those of ``encode``."""
+    import numpy as np
+    import tokenmill
+
+    content = data.text(corpus, size)
+    text = content.decode()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    start = time.perf_counter()
+    tok, ids = tokenmill.train(
+        texts=[text], vocab_size=vocab_size, split="none", num_threads=1, return_ids=True
+    )
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    report = tok.training_report
+    assert report is not None
+    return {
+        "bytes": len(content),
+        "wall": seconds,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "peak_mb": after.ru_maxrss / 1024,
+        "text_mb": before.ru_maxrss / 1024,
+        "ids": len(ids),
+        "vocab_size": tok.vocab_size,
+        "stopped_early": report.stopped_early,
+        "phases": report.phases,
+        "is_encode": np.array_equal(ids, tok.encode_to_numpy(text, dtype=np.uint16)),
+    }
+
+
 def _documents(content: bytes) -> list[str]:
     """Whole lines, about 64 kB together."""
     documents = []

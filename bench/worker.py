@@ -40,6 +40,10 @@ def main() -> None:
         import word_trainers
 
         result = word_trainers.learn(**order)
+    elif task == "whole":
+        from training import learn_whole
+
+        result = learn_whole(**order)
     else:
         from training import learn
 

@@ -85,6 +85,7 @@ _Splitter = Callable[[str], Iterable[tuple[int, int]] | Iterable[str]]
 _Conversation = Sequence[Mapping[str, Any]]
 _Tool = Mapping[str, Any] | Callable[..., Any]
 _Progress = Callable[[str, int, int], object] | None
+_TrainedIds = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 @final
 class Encoding:
@@ -2025,7 +2026,9 @@ def encode_inputs(
     nothing is ignored, for any stride.
     """
 
-def train_files(paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None) -> Tokenizer:
+def train_files(
+    paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
+) -> tuple[Tokenizer, _TrainedIds | None]:
     """Trains on files; see `tokenmill.train`."""
 
 def train_texts(
@@ -2033,7 +2036,7 @@ def train_texts(
     options: Mapping[str, object],
     progress: _Progress = None,
     weights: Sequence[int] | None = None,
-) -> Tokenizer:
+) -> tuple[Tokenizer, _TrainedIds | None]:
     """Trains on an iterable of str, each a document. `weights` says how often each counts; see `tokenmill.train`."""
 
 def flat_rows(rows: list[Any], /) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:

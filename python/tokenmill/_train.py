@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 from . import _core
 from ._core import Tokenizer
@@ -14,11 +14,54 @@ from ._forks import waited_for
 from ._progress import follower
 from .errors import TrainingError
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 __all__ = ["train"]
 
 _Path = str | os.PathLike[str]
 
 
+@overload
+def train(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    *,
+    texts: Iterable[str] | Mapping[str, int] | None = None,
+    vocab_size: int | None = None,
+    num_merges: int | None = None,
+    model: Literal["bpe"] = "bpe",
+    normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"] | None = None,
+    lowercase: bool | None = None,
+    strip_accents: bool | None = None,
+    clean_text: bool | None = None,
+    handle_chinese_chars: bool | None = None,
+    split: Literal["none"],
+    special_tokens: Sequence[str] = (),
+    special_ids: Literal["first", "last"] = "first",
+    bos_token: str | None = None,
+    eos_token: str | None = None,
+    unk_token: str | None = None,
+    sep_token: str | None = None,
+    pad_token: str | None = None,
+    cls_token: str | None = None,
+    mask_token: str | None = None,
+    add_bos_token: bool | None = None,
+    add_eos_token: bool | None = None,
+    tie_break: Literal["lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"]
+    | None = None,
+    min_frequency: int | None = None,
+    max_token_length: int | None = None,
+    documents: Literal["file"] = "file",
+    alphabet: Literal["bytes", "chars"] | None = None,
+    end_of_word: str | None = None,
+    end_of_word_form: Literal["separate", "suffix"] | None = None,
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    num_threads: int | None = None,
+    progress: bool | Callable[[str, int, int], object] | None = None,
+    return_ids: Literal[True],
+) -> tuple[Tokenizer, npt.NDArray[np.uint16] | npt.NDArray[np.uint32]]: ...
+@overload
 def train(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
@@ -74,7 +117,60 @@ def train(
     errors: Literal["strict", "replace", "skip"] = "strict",
     num_threads: int | None = None,
     progress: bool | Callable[[str, int, int], object] | None = None,
-) -> Tokenizer:
+    return_ids: Literal[False] = False,
+) -> Tokenizer: ...
+def train(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    *,
+    texts: Iterable[str] | Mapping[str, int] | None = None,
+    vocab_size: int | None = None,
+    num_merges: int | None = None,
+    model: Literal["bpe", "wordpiece", "unigram"] = "bpe",
+    normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"]
+    | Literal["identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf"]
+    | None = None,
+    lowercase: bool | None = None,
+    strip_accents: bool | None = None,
+    clean_text: bool | None = None,
+    handle_chinese_chars: bool | None = None,
+    split: str | None = None,
+    special_tokens: Sequence[str] = (),
+    special_ids: Literal["first", "last"] = "first",
+    bos_token: str | None = None,
+    eos_token: str | None = None,
+    unk_token: str | None = None,
+    sep_token: str | None = None,
+    pad_token: str | None = None,
+    cls_token: str | None = None,
+    mask_token: str | None = None,
+    add_bos_token: bool | None = None,
+    add_eos_token: bool | None = None,
+    post_processor: Literal["BertProcessing"] | None = None,
+    score: Literal["frequency", "likelihood"] | None = None,
+    continuing_subword_prefix: str | None = None,
+    max_input_chars_per_word: int | None = None,
+    dialect: Literal["sentencepiece", "tokenizers"] | None = None,
+    byte_fallback: bool | None = None,
+    user_defined_symbols: Sequence[str] | None = None,
+    character_coverage: float | None = None,
+    initial_alphabet: str | None = None,
+    split_by_unicode_script: bool | None = None,
+    split_digits: bool | None = None,
+    add_dummy_prefix: bool | None = None,
+    remove_extra_whitespaces: bool | None = None,
+    tie_break: Literal["lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"]
+    | None = None,
+    min_frequency: int | None = None,
+    max_token_length: int | None = None,
+    documents: Literal["file", "lines"] = "file",
+    alphabet: Literal["bytes", "chars"] | None = None,
+    end_of_word: str | None = None,
+    end_of_word_form: Literal["separate", "suffix"] | None = None,
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    num_threads: int | None = None,
+    progress: bool | Callable[[str, int, int], object] | None = None,
+    return_ids: bool = False,
+) -> Tokenizer | tuple[Tokenizer, npt.NDArray[np.uint16] | npt.NDArray[np.uint32]]:
     """Learn a byte-pair encoding, or a WordPiece or Unigram vocabulary, from text.
 
     ``tok.training_report`` says what was read and learned.
@@ -128,6 +224,11 @@ def train(
       U+FFFD in place of what is wrong, or the document is left out (``"skip"``; ``"ignore"`` of Python's
       codecs would drop bytes and keep the rest). The report counts both.
 
+    ``return_ids=True`` gives ``(tokenizer, ids)``: what ``encode(text, special="parse")`` gives for the text, as a
+    numpy array of uint16 where these hold every id of the vocabulary, else uint32. They are there when training ends.
+    For byte-pair encoding of one document, one file or one of ``texts``, with ``split="none"``. A text that would take
+    more memory than there is (about @@ bytes for each byte of it) is a ``MemoryError`` before training begins.
+
     WordPiece: the alphabet is that of characters, once as they begin a word and once, with
     ``continuing_subword_prefix`` (``"##"``), as they continue it. The best pair is merged until the
     vocabulary is full; tokens that are written alike are one token. ``score="frequency"`` takes the
@@ -174,6 +275,9 @@ def train(
     >>> tok = train(texts=["low lower lowest"] * 2, num_merges=2)
     >>> tok.merges
     [(b'l', b'o'), (b'lo', b'w')]
+    >>> tok, ids = train(texts=["low lower lowest"], num_merges=2, split="none", return_ids=True)
+    >>> ids.tolist() == tok.encode("low lower lowest")
+    True
     >>> tok = train(texts=["low lower lowest"] * 2, model="wordpiece", unk_token="[UNK]", num_merges=4)
     >>> [tok.id_to_token(id) for id in tok.encode("lower")]
     ['lowe', '##r']
@@ -198,6 +302,8 @@ def train(
         )
     if texts is not None and documents == "lines":
         raise _misuse('documents="lines" is for files; each of the texts is a document')
+    if return_ids and documents == "lines":
+        raise _misuse('return_ids=True needs one document; with documents="lines" each line is one')
     bert = {
         "lowercase": lowercase,
         "strip_accents": strip_accents,
@@ -297,14 +403,17 @@ def train(
         "documents": documents,
         "errors": errors,
         "num_threads": num_threads,
+        "return_ids": return_ids,
     }
     with follower(progress) as follow:
-        if texts is not None:
-            if isinstance(texts, Mapping):
-                return _core.train_texts(list(texts), options, follow, _weights(texts))
-            return _core.train_texts(texts, options, follow)
-        assert files is not None
-        return _core.train_files(_expand(files), options, follow)
+        if isinstance(texts, Mapping):
+            tokenizer, ids = _core.train_texts(list(texts), options, follow, _weights(texts))
+        elif texts is not None:
+            tokenizer, ids = _core.train_texts(texts, options, follow)
+        else:
+            assert files is not None
+            tokenizer, ids = _core.train_files(_expand(files), options, follow)
+    return tokenizer if ids is None else (tokenizer, ids)
 
 
 def _filter(pattern: str) -> Callable[[bytes], bool]:

@@ -23,6 +23,7 @@ mod limits;
 mod load;
 mod loose_base64;
 mod manifest;
+pub mod memory;
 mod merges;
 mod names;
 pub mod ngram_model;

@@ -80,7 +80,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
         }
         Kind::Argument(_) => return Ok(PyValueError::new_err(message)),
         Kind::Cancelled => return Ok(PyKeyboardInterrupt::new_err(message)),
-        Kind::Memory { .. } => return Ok(PyMemoryError::new_err(message)),
+        Kind::Memory { .. } | Kind::MemoryEstimate { .. } => return Ok(PyMemoryError::new_err(message)),
         Kind::Os(error) if error.kind() == std::io::ErrorKind::OutOfMemory => {
             return Ok(PyMemoryError::new_err(message));
         }

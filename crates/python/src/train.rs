@@ -8,6 +8,7 @@ use tokenmill_core::description::{Additions, Role};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::hooks::Hooks;
+use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::train::Trainer;
 use tokenmill_core::try_alloc;
@@ -18,6 +19,7 @@ use crate::buffer::{Surrogates, Utf8, objects, utf8};
 use crate::convert;
 use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 use crate::hooks::raised;
+use crate::output::{self, Dtype};
 use crate::tokenizer::Tokenizer;
 use crate::train_options::{documents_option, errors_option, is_sentencepiece, text_option, train_options};
 use crate::training_report::TrainingReport;
@@ -25,6 +27,9 @@ use crate::watch::run_long;
 
 /// Bytes of text per batch.
 const BATCH_BYTES: usize = 16 << 20;
+
+/// A tokenizer, and the ids of the text, if they were asked for.
+type Trained = (Tokenizer, Option<Py<PyAny>>);
 
 /// Trains on files; see `tokenmill.train`.
 #[pyfunction]
@@ -34,7 +39,7 @@ pub(crate) fn train_files(
     paths: Vec<PathBuf>,
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Tokenizer> {
+) -> PyResult<Trained> {
     let documents = documents_option(options)?;
     let errors = errors_option(options)?;
     let (mut trainer, roles) = trainer(options)?;
@@ -42,11 +47,11 @@ pub(crate) fn train_files(
     let trained = run_long(py, progress.as_ref(), |watch| {
         let corpus =
             read_files(&paths, documents, errors, &mut |batch| feed_to(&mut trainer, batch, watch), watch)?;
-        let (description, mut report) =
-            trainer.finish_allowing(&|token| allows(filter.as_ref(), token), watch)?;
+        let (description, mut report, ids) =
+            trainer.finish_with(&|token| allows(filter.as_ref(), token), watch)?;
         report.skipped_documents = corpus.skipped;
         report.replaced_documents = corpus.replaced;
-        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report))
+        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report, ids))
     })?;
     finish(py, trained, options)
 }
@@ -60,7 +65,7 @@ pub(crate) fn train_texts(
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
     weights: Option<Vec<u64>>,
-) -> PyResult<Tokenizer> {
+) -> PyResult<Trained> {
     // Each text is a document, so the option is only checked.
     documents_option(options)?;
     let errors = errors_option(options)?;
@@ -120,11 +125,11 @@ pub(crate) fn train_texts(
     feed(&mut trainer, &batch, &batch_weights)?;
     drop(batch);
     let trained = run_long(py, progress.as_ref(), |watch| {
-        let (description, mut report) =
-            trainer.finish_allowing(&|token| allows(filter.as_ref(), token), watch)?;
+        let (description, mut report, ids) =
+            trainer.finish_with(&|token| allows(filter.as_ref(), token), watch)?;
         report.skipped_documents = skipped;
         report.replaced_documents = replaced;
-        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report))
+        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report, ids))
     })?;
     finish(py, trained, options)
 }
@@ -137,12 +142,16 @@ fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Resu
 
 fn finish(
     py: Python<'_>,
-    (engine, report): (Engine, tokenmill_core::train::TrainingReport),
+    (engine, report, ids): (Engine, tokenmill_core::train::TrainingReport, Option<Vec<TokenId>>),
     options: &Bound<'_, PyDict>,
-) -> PyResult<Tokenizer> {
+) -> PyResult<Trained> {
     let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
     let split = text_option(options, "split")?;
-    Ok(Tokenizer::new(py, engine, Some(report))?.with_split_name(name_given(&split)))
+    // The vocabulary decides, not the text, so that texts of one tokenizer have arrays of one type.
+    let fits = engine.vocabulary().max_id().is_none_or(|id| id <= u16::MAX.into());
+    let dtype = if fits { Dtype::U16 } else { Dtype::U32 };
+    let ids = ids.map(|ids| output::array(py, ids, dtype)).transpose()?.map(Bound::unbind);
+    Ok((Tokenizer::new(py, engine, Some(report))?.with_split_name(name_given(&split)), ids))
 }
 
 /// The function that says which tokens may be made.

@@ -14,6 +14,7 @@ use tokenmill_core::train::{
     TrainModel, TrainOptions, UnigramOptions, WordPieceOptions, reserved_token,
 };
 use tokenmill_io::corpus::{Documents, Errors};
+use tokenmill_io::memory;
 
 use crate::convert::{self, Given};
 use crate::exceptions::{raise, wrong_type};
@@ -42,6 +43,7 @@ pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) 
     }
     let reserved = (0..number(options, "reserved_tokens")?.unwrap_or(0)).map(reserved_token);
     let threads = Given(options.get_item("num_threads")?);
+    let return_ids = flag(options, "return_ids")?.unwrap_or(false);
     Ok(TrainOptions {
         target,
         normalizer: if is_sentencepiece(&model) {
@@ -55,6 +57,8 @@ pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) 
         special_ids,
         pad_vocab_to_multiple_of: number(options, "pad_vocab_to_multiple_of")?,
         num_threads: convert::threads(&threads, Error::training::<String>)?,
+        return_ids,
+        memory: if return_ids { memory::available() } else { None },
     })
 }
 

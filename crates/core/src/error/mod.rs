@@ -119,6 +119,15 @@ pub enum Kind {
         /// The number of bytes requested.
         bytes: usize,
     },
+    /// Work that is not begun, because it would take more memory than there is.
+    MemoryEstimate {
+        /// The number of bytes that it would take.
+        bytes: u64,
+        /// The number of bytes that can be had, if that is known.
+        available: Option<u64>,
+        /// What it is that would take them, and what to do instead.
+        reason: String,
+    },
     /// An error of the operating system.
     Os(std::io::Error),
     /// The caller asked to stop.
@@ -376,6 +385,13 @@ impl fmt::Display for Error {
                 f,
                 "out of memory: {bytes} bytes cannot be had; give it in smaller parts, or raise the limit of the process"
             ),
+            Kind::MemoryEstimate { bytes, available, reason } => {
+                write!(f, "{reason}: it would take about {} MB of memory", bytes.div_ceil(1_000_000))?;
+                match available {
+                    Some(available) => write!(f, ", and {} MB can be had", available / 1_000_000),
+                    None => write!(f, ", which cannot be had"),
+                }
+            }
             Kind::Os(error) => write!(f, "{error}"),
             Kind::Cancelled => write!(f, "stopped by the caller"),
             Kind::Internal(reason) => write!(f, "a fault of tokenmill, please report it: {reason}"),

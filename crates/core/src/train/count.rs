@@ -36,6 +36,14 @@ pub(super) struct Counter {
     pretokens: u64,
 }
 
+/// A part of a document.
+pub(super) enum Segment<'a> {
+    /// Ordinary text, normalized; it may be empty.
+    Ordinary(&'a str),
+    /// A special token, by its number.
+    Special(usize),
+}
+
 /// A document, or a part of one between special tokens, cut where a cut does not change the pretokens.
 struct TextUnit<'a> {
     text: &'a str,
@@ -181,6 +189,24 @@ impl Counter {
             Ok(segments)
         });
         segments.map(Some)
+    }
+
+    /// Calls `each` with the parts of a document, in order.
+    pub(super) fn for_each_segment(
+        &self,
+        document: &str,
+        ticker: &mut Ticker<'_>,
+        mut each: impl FnMut(Segment<'_>, &mut Ticker<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut buffers = Default::default();
+        self.literals.for_each_part(document.as_bytes(), ticker, |part, ticker| match part {
+            TextPart::Literal(number, _) => each(Segment::Special(number), ticker),
+            TextPart::Ordinary(span) => {
+                let piece =
+                    AlignedText { text: &document[span.start..span.end], origins: Origins::Untracked };
+                each(Segment::Ordinary(self.normalizers.apply(piece, &mut buffers, ticker)?.text), ticker)
+            }
+        })
     }
 
     /// Merges all tables into one.

@@ -73,16 +73,20 @@ impl Layout {
         Self { literals, first_id, special: options.special_ids }
     }
 
+    /// The id of a special token by its number, with so many other tokens.
+    pub(super) fn special_id(&self, number: usize, learned: usize) -> TokenId {
+        match self.special {
+            SpecialIds::First => to_u32(number),
+            SpecialIds::Last => to_u32(learned + number),
+        }
+    }
+
     /// The special tokens, before or after the `learned` other tokens.
     fn added_tokens(&self, learned: usize) -> Result<Vec<AddedToken>> {
         if learned + self.literals.len() > NO_ID as usize {
             return Err(Error::training("more than 2^32 - 1 tokens"));
         }
-        let first = match self.special {
-            SpecialIds::First => 0,
-            SpecialIds::Last => to_u32(learned),
-        };
-        Ok((first..)
+        Ok((self.special_id(0, learned)..)
             .zip(&self.literals)
             .map(|(id, content)| AddedToken::special(id, content.clone()))
             .collect())

@@ -5,11 +5,13 @@
 //! by fences. A token covers as many cells as it has base symbols. Its first and last cell hold its
 //! number, so both neighbours are found by length, without links. A merge touches only its
 //! occurrences: time grows with the number of replacements, not with the length of the pretokens.
+mod ids;
 mod neighbour;
 mod neighbours;
 
 use tokenmill_kernels::try_alloc;
 
+pub(super) use self::ids::Special;
 use self::neighbour::{IGNORED, Neighbour, Newborn, STRANGER};
 use super::alphabet::Alphabet;
 use super::options::{BpeOptions, MergeFilter};
@@ -157,11 +159,6 @@ impl Learner {
             let start = self.cells.len();
             let weight = u32::try_from(count).unwrap_or(HEAVY);
             alphabet.spell(bytes, |symbol| self.cells.push(Cell { symbol, weight }))?;
-            if self.cells.len() < start + 2 {
-                // A single symbol has no pair.
-                self.cells.truncate(start);
-                continue;
-            }
             self.cells.push(fence);
             if self.cells.len() > GONE as usize {
                 return Err(Error::training(

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! Only the multiset of pretokens matters (except for the first-seen tie-break), so the order of
-//! documents, their grouping into batches and the number of threads never change the result.
+//! documents, their grouping into batches and the number of threads never change the result. With
+//! [`TrainOptions::return_ids`] there is one document, and what is learned from are its stretches
+//! between special tokens, in order.
 //!
 //! ```
 //! use tokenmill_core::description::Split;
@@ -38,6 +40,7 @@ mod table;
 mod tests;
 mod types;
 mod unigram;
+mod whole;
 mod wordpiece;
 
 pub use characters::CharacterOptions;
@@ -53,6 +56,7 @@ use std::time::{Duration, Instant};
 use crate::description::Description;
 use crate::error::{Error, Result};
 use crate::hooks::Hooks;
+use crate::ids::TokenId;
 use crate::normalize::Normalizers;
 use crate::special::LiteralMatcher;
 use crate::watch::{Ticker, Watch};
@@ -62,12 +66,15 @@ use layout::Layout;
 pub use layout::reserved_token;
 use learn::{Learned, Learner, Left};
 use types::Types;
+use whole::WholeText;
 
 /// Counts documents as they arrive, then learns merges.
 #[derive(Debug)]
 pub struct Trainer {
     options: TrainOptions,
     counter: Counter,
+    /// The document, if its ids are wanted.
+    whole: Option<WholeText>,
     documents: u64,
     counting: Duration,
     /// Was a batch counted only in part?
@@ -88,7 +95,7 @@ impl Trainer {
         let literals = LiteralMatcher::new(options.cut_out())?;
         let track_first = options.is_by_first_seen();
         let counter = Counter::new(normalizers, cutter, literals, track_first);
-        Ok(Self { options, counter, documents: 0, counting: Duration::ZERO, broken: false })
+        Ok(Self { options, counter, whole: None, documents: 0, counting: Duration::ZERO, broken: false })
     }
 
     /// The options of this trainer.
@@ -100,7 +107,9 @@ impl Trainer {
     /// memory grows with the distinct pretokens. Batches of some megabytes keep all threads busy.
     ///
     /// # Errors
-    /// Those of the split and of the watch; a training error for a count above 64 bits. After an
+    /// Those of the split and of the watch; a training error for a count above 64 bits. With
+    /// [`TrainOptions::return_ids`] a training error for a second document, and
+    /// [`Kind::MemoryEstimate`](crate::error::Kind::MemoryEstimate) for one that is too long. After an
     /// error the trainer cannot be used.
     pub fn feed(&mut self, documents: &[&str], watch: &dyn Watch) -> Result<()> {
         self.feed_weighted(documents, &[], watch)
@@ -118,7 +127,11 @@ impl Trainer {
         }
         let start = Instant::now();
         self.broken = true;
-        self.counter.feed(documents, weights, self.options.num_threads, watch)?;
+        if self.options.return_ids {
+            self.read_whole(documents, weights, watch)?;
+        } else {
+            self.counter.feed(documents, weights, self.options.num_threads, watch)?;
+        }
         self.broken = false;
         self.counting += start.elapsed();
         let more = if weights.is_empty() {
@@ -127,6 +140,20 @@ impl Trainer {
             weights.iter().fold(0, |all: u64, &n| all.saturating_add(n))
         };
         self.documents = self.documents.saturating_add(more);
+        Ok(())
+    }
+
+    /// Reads the one document whose ids are wanted.
+    fn read_whole(&mut self, documents: &[&str], weights: &[u64], watch: &dyn Watch) -> Result<()> {
+        let [document] = *documents else {
+            return if documents.is_empty() { Ok(()) } else { Err(one_document("there are more")) };
+        };
+        if self.whole.is_some() || weights.iter().any(|&weight| weight > 1) {
+            return Err(one_document("there are more"));
+        }
+        let text = WholeText::read(document, &self.counter, self.options.memory, &mut Ticker::new(watch))?;
+        watch.progress("count", text.bytes, 0);
+        self.whole = Some(text);
         Ok(())
     }
 
@@ -145,28 +172,34 @@ impl Trainer {
     /// if the end-of-word symbol is a character of the text, or if a count or size exceeds its
     /// limit.
     pub fn finish(self, watch: &dyn Watch) -> Result<(Description, TrainingReport)> {
-        self.finish_allowing(&|_| Ok(true), watch)
-    }
-
-    /// As [`Self::finish`], but only tokens for whose bytes `allows` is true are made: by byte-pair encoding the bytes
-    /// of the token, by `WordPiece` as it is written. It is asked once for each merge that is the next one.
-    ///
-    /// # Errors
-    /// As [`Self::finish`], and those of `allows`; a training error for a model that makes no merges.
-    pub fn finish_allowing(
-        self,
-        allows: &MergeFilter<'_>,
-        watch: &dyn Watch,
-    ) -> Result<(Description, TrainingReport)> {
-        let multiple = self.options.pad_vocab_to_multiple_of;
-        let (mut description, report) = self.learn(allows, watch)?;
-        if let Some(multiple) = multiple {
-            layout::pad(&mut description, multiple)?;
-        }
+        let (description, report, _) = self.finish_with(&|_| Ok(true), watch)?;
         Ok((description, report))
     }
 
-    fn learn(self, allows: &MergeFilter<'_>, watch: &dyn Watch) -> Result<(Description, TrainingReport)> {
+    /// As [`Self::finish`], with the ids of the document, if [`TrainOptions::return_ids`] asks for them: those of
+    /// `encode`, special tokens among them. Only tokens for whose bytes `allows` is true are made: by byte-pair encoding
+    /// the bytes of the token, by `WordPiece` as it is written. It is asked once for each merge that is the next one.
+    ///
+    /// # Errors
+    /// As [`Self::finish`], and those of `allows`; a training error if ids are asked for and there is no document.
+    pub fn finish_with(
+        self,
+        allows: &MergeFilter<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Description, TrainingReport, Option<Vec<TokenId>>)> {
+        let multiple = self.options.pad_vocab_to_multiple_of;
+        let (mut description, report, ids) = self.learn(allows, watch)?;
+        if let Some(multiple) = multiple {
+            layout::pad(&mut description, multiple)?;
+        }
+        Ok((description, report, ids))
+    }
+
+    fn learn(
+        self,
+        allows: &MergeFilter<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Description, TrainingReport, Option<Vec<TokenId>>)> {
         self.check_whole()?;
         let options = self.options;
         let mut report = TrainingReport {
@@ -183,11 +216,19 @@ impl Trainer {
             (phase, now - std::mem::replace(&mut clock, now))
         };
 
-        let table = self.counter.into_table(&mut ticker)?;
-        let types = Types::from_table(&table, options.is_by_first_seen(), &mut ticker)?;
-        drop(table);
+        let (types, specials) = if options.return_ids {
+            let text = self.whole.ok_or_else(|| one_document("there is none"))?;
+            report.bytes = text.bytes;
+            report.pretokens = text.stretches.len() as u64;
+            report.distinct_pretokens = text.stretches.distinct(&mut ticker)? as u64;
+            (text.stretches, Some(text.specials))
+        } else {
+            let table = self.counter.into_table(&mut ticker)?;
+            let types = Types::from_table(&table, options.is_by_first_seen(), &mut ticker)?;
+            report.distinct_pretokens = types.len() as u64;
+            (types, None)
+        };
         types.check_total()?;
-        report.distinct_pretokens = types.len() as u64;
         report.phases.push(lap("sort"));
 
         let layout = Layout::new(&options);
@@ -197,7 +238,7 @@ impl Trainer {
                 let learned = unigram::learn(&options, &model, &types, watch)?;
                 report.phases.push(lap("prune"));
                 report.stopped_early = learned.stopped_early;
-                return Ok((layout.describe_unigram(options, &model, &learned.pieces)?, report));
+                return Ok((layout.describe_unigram(options, &model, &learned.pieces)?, report, None));
             }
             TrainModel::WordPiece(model) => {
                 let learned = wordpiece::learn(&options, &model, &types, allows, &mut ticker)?;
@@ -205,7 +246,7 @@ impl Trainer {
                 report.stopped_early = learned.stopped_early;
                 report.merge_counts = learned.merge_counts;
                 report.wordpiece_merges = learned.merges;
-                return Ok((layout.describe_wordpiece(options, model, &learned.written)?, report));
+                return Ok((layout.describe_wordpiece(options, model, &learned.written)?, report, None));
             }
         };
         let alphabet = alphabet::Alphabet::new(&model, &types, &mut ticker)?;
@@ -226,8 +267,23 @@ impl Trainer {
         report.merge_counts = merges.iter().map(|merge| merge.count).collect();
         report.phases.push(lap("merge"));
         let alphabet = alphabet.symbols.len();
-        Ok((layout.describe(options, model, alphabet, learner.into_tokens(), &merges)?, report))
+        let (tokens, ids) = match specials {
+            None => (learner.into_tokens(), None),
+            Some(specials) => {
+                let specials = specials.with_ids(&layout, learner.vocab_size());
+                let (tokens, ids) = learner.into_tokens_and_ids(specials, &mut ticker)?;
+                report.phases.push(lap("ids"));
+                (tokens, Some(ids))
+            }
+        };
+        Ok((layout.describe(options, model, alphabet, tokens, &merges)?, report, ids))
     }
+}
+
+/// The error for anything but one document whose ids are wanted.
+fn one_document(but: &str) -> Error {
+    let reason = format!("needs one document, and {but}; for several, train, and encode each");
+    Error::training(reason).at("return_ids")
 }
 
 /// Merges until the target is reached or nothing can merge.

@@ -27,6 +27,11 @@ pub struct TrainOptions {
     /// Threads, at least 1. A thread is started only if each gets 256 kB of text to count. The number
     /// never changes the result.
     pub num_threads: usize,
+    /// Find the ids of the text, too: one document, which byte-pair encoding learns from as a whole.
+    pub return_ids: bool,
+    /// The bytes of memory that can be had, if that is known. With `return_ids`, learning that would take more is not
+    /// begun.
+    pub memory: Option<u64>,
 }
 
 /// The model that is trained, with the options that only it has.
@@ -198,6 +203,8 @@ impl TrainOptions {
             special_ids: SpecialIds::First,
             pad_vocab_to_multiple_of: None,
             num_threads: 1,
+            return_ids: false,
+            memory: None,
         }
     }
 
@@ -288,6 +295,9 @@ impl TrainOptions {
         if self.num_threads == 0 {
             return Err(Error::training("must be at least 1").at("num_threads"));
         }
+        if self.return_ids {
+            self.check_whole()?;
+        }
         match &self.model {
             TrainModel::Bpe(model) => {
                 model.characters.check()?;
@@ -307,6 +317,26 @@ impl TrainOptions {
                 self.check_unigram(model)
             }
         }
+    }
+
+    /// Checks that the text is learned from as a whole.
+    fn check_whole(&self) -> Result<()> {
+        let wrong = |reason: &str| Err(Error::training(reason).at("return_ids"));
+        if let TrainModel::Bpe(model) = &self.model
+            && (model.characters.coverage < 1.0 || model.characters.limit.is_some())
+        {
+            return wrong("needs all characters of the text; train without it, and encode the text");
+        }
+        if !matches!(self.model, TrainModel::Bpe(_)) {
+            return wrong("only byte-pair encoding has the ids at the end; train, and encode the text");
+        }
+        if Split::of_stages(&self.pre_tokenizer) != Some(Split::Whole) {
+            return wrong(
+                "needs split=\"none\": only a text that is not cut has its ids at the end; with a split, train, \
+                          and encode the text",
+            );
+        }
+        Ok(())
     }
 
     fn check_unigram(&self, model: &UnigramOptions) -> Result<()> {

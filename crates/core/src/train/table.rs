@@ -80,9 +80,7 @@ impl Table {
     #[cold]
     #[inline(never)]
     fn add_long(&mut self, pretoken: &[u8], n: u64, at: u64) -> Result<()> {
-        let len = u32::try_from(pretoken.len()).map_err(|_| {
-            Error::training("a pretoken has more than 4 GiB; choose a split that cuts the text")
-        })?;
+        let len = u32::try_from(pretoken.len()).map_err(|_| too_long())?;
         let hash = hash_long(pretoken);
         let mask = self.slots.len() - 1;
         let mut i = hash as usize & mask;
@@ -164,6 +162,10 @@ impl Table {
             self.add(pretoken, count, first)
         })
     }
+}
+
+pub(super) fn too_long() -> Error {
+    Error::training("a pretoken has more than 4 GiB; choose a split that cuts the text")
 }
 
 pub(super) fn too_many() -> Error {

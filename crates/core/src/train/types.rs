@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 
 use tokenmill_kernels::try_alloc;
 
-use super::table::{Table, too_many};
+use super::table::{Table, too_long, too_many};
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
@@ -49,6 +49,30 @@ impl Types {
             ticker,
         )?;
         Ok(Self { arena, entries })
+    }
+
+    /// Adds a pretoken that counts once, behind the others.
+    pub(super) fn push(&mut self, text: &str, ticker: &mut Ticker<'_>) -> Result<()> {
+        /// Bytes that are copied between two looks at the watch.
+        const PART: usize = 1 << 20;
+        let len = u32::try_from(text.len()).map_err(|_| too_long())?;
+        let entry = Entry { order: leading(text.as_bytes()), offset: self.arena.len(), count: 1, len };
+        try_alloc::push(&mut self.entries, entry)?;
+        try_alloc::reserve(&mut self.arena, text.len())?;
+        for part in text.as_bytes().chunks(PART) {
+            ticker.spend(part.len())?;
+            self.arena.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    /// Number of different pretokens, if some may be equal.
+    pub(super) fn distinct(&self, ticker: &mut Ticker<'_>) -> Result<usize> {
+        let text = |entry: &Entry| &self.arena[entry.offset..entry.offset + entry.len as usize];
+        let order = |a: &Entry, b: &Entry| a.order.cmp(&b.order).then_with(|| text(a).cmp(text(b)));
+        let sorted = sort(try_alloc::copy(&self.entries)?, order, ticker)?;
+        let repeats = sorted.windows(2).filter(|two| text(&two[0]) == text(&two[1])).count();
+        Ok(sorted.len() - repeats)
     }
 
     /// Number of pretokens.

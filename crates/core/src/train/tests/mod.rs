@@ -3,6 +3,7 @@ mod errors;
 mod golden;
 mod layout;
 mod threads;
+mod whole;
 
 use super::{BpeOptions, Target, TrainModel, TrainOptions, Trainer, TrainingReport};
 use crate::description::{Description, Merges, Split};
