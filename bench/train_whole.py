@@ -27,9 +27,7 @@ def main() -> int:
     samples: list[dict[str, Any]] = []
     for number in range(args.rounds):
         for size in args.sizes:
-            found = runner.run(
-                "whole", corpus=args.corpus, size=size * data.MB, vocab_size=args.vocab_size
-            )
+            found = runner.run("whole", corpus=args.corpus, size=size * data.MB, vocab_size=args.vocab_size)
             if "error" in found:
                 print(f"{size} MB: {found['error']}", file=sys.stderr)
                 return 2
@@ -42,8 +40,9 @@ def main() -> int:
         extra = statistics.median(sample["peak_mb"] - sample["text_mb"] for sample in own)
         grown = "" if before is None else f"  {wall / before:.1f} times as long"
         print(
-            f"{size:>4} MB{wall:8.2f} s  CPU {cpu:.2f} s  {extra * (1 << 20) / own[0]['bytes']:.1f} bytes a byte"
-            f"  {own[0]['vocab_size']:,} tokens, {own[0]['ids']:,} ids{grown}"
+            f"{size:>4} MB{wall:8.2f} s  CPU {cpu:.2f} s"
+            f"  {extra * (1 << 20) / own[0]['bytes']:.1f} bytes a byte  {own[0]['vocab_size']:,} tokens, "
+            f"{own[0]['ids']:,} ids{grown}"
         )
         before = wall
     identical = all(sample["is_encode"] for sample in samples)

@@ -85,7 +85,6 @@ _Splitter = Callable[[str], Iterable[tuple[int, int]] | Iterable[str]]
 _Conversation = Sequence[Mapping[str, Any]]
 _Tool = Mapping[str, Any] | Callable[..., Any]
 _Progress = Callable[[str, int, int], object] | None
-_TrainedIds = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 @final
 class Encoding:
@@ -2028,7 +2027,7 @@ def encode_inputs(
 
 def train_files(
     paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
-) -> tuple[Tokenizer, _TrainedIds | None]:
+) -> tuple[Tokenizer, npt.NDArray[Any] | None]:
     """Trains on files; see `tokenmill.train`."""
 
 def train_texts(
@@ -2036,7 +2035,7 @@ def train_texts(
     options: Mapping[str, object],
     progress: _Progress = None,
     weights: Sequence[int] | None = None,
-) -> tuple[Tokenizer, _TrainedIds | None]:
+) -> tuple[Tokenizer, npt.NDArray[Any] | None]:
     """Trains on an iterable of str, each a document. `weights` says how often each counts; see `tokenmill.train`."""
 
 def flat_rows(rows: list[Any], /) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:

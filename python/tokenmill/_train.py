@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
 from ._core import Tokenizer
@@ -15,7 +15,6 @@ from ._progress import follower
 from .errors import TrainingError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 __all__ = ["train"]
@@ -60,7 +59,7 @@ def train(
     num_threads: int | None = None,
     progress: bool | Callable[[str, int, int], object] | None = None,
     return_ids: Literal[True],
-) -> tuple[Tokenizer, npt.NDArray[np.uint16] | npt.NDArray[np.uint32]]: ...
+) -> tuple[Tokenizer, npt.NDArray[Any]]: ...
 @overload
 def train(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
@@ -170,7 +169,7 @@ def train(
     num_threads: int | None = None,
     progress: bool | Callable[[str, int, int], object] | None = None,
     return_ids: bool = False,
-) -> Tokenizer | tuple[Tokenizer, npt.NDArray[np.uint16] | npt.NDArray[np.uint32]]:
+) -> Tokenizer | tuple[Tokenizer, npt.NDArray[Any]]:
     """Learn a byte-pair encoding, or a WordPiece or Unigram vocabulary, from text.
 
     ``tok.training_report`` says what was read and learned.
@@ -224,10 +223,11 @@ def train(
       U+FFFD in place of what is wrong, or the document is left out (``"skip"``; ``"ignore"`` of Python's
       codecs would drop bytes and keep the rest). The report counts both.
 
-    ``return_ids=True`` gives ``(tokenizer, ids)``: what ``encode(text, special="parse")`` gives for the text, as a
-    numpy array of uint16 where these hold every id of the vocabulary, else uint32. They are there when training ends.
-    For byte-pair encoding of one document, one file or one of ``texts``, with ``split="none"``. A text that would take
-    more memory than there is (about @@ bytes for each byte of it) is a ``MemoryError`` before training begins.
+    ``return_ids=True`` gives ``(tokenizer, ids)``: the ids of the text, which are there when training ends.
+    They are those of ``encode(text, special="parse")``, as a numpy array of uint16, or uint32 where the
+    vocabulary has larger ids. It is for byte-pair encoding of one document (one file, or one of ``texts``)
+    with ``split="none"``. A text that would take more memory than there is, at about 28 bytes for each of
+    its bytes, is a ``MemoryError`` before training begins.
 
     WordPiece: the alphabet is that of characters, once as they begin a word and once, with
     ``continuing_subword_prefix`` (``"##"``), as they continue it. The best pair is merged until the

@@ -6,6 +6,7 @@ import os
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tokenmill
 
@@ -194,3 +195,50 @@ def test_trace_reads_a_pipe_once(run: Run, text_file: Path, tmp_path: Path) -> N
     writer.join()
     assert result.code == 0
     assert result.out == run("train", text_file, "--num-merges", 3, "--trace").out
+
+
+def test_ids_of_one_text_are_saved_too(run: Run, text_file: Path, tmp_path: Path) -> None:
+    target, ids_file = tmp_path / "made", tmp_path / "ids.npy"
+    options = ("--num-merges", 20, "--split", "none", "--special-token", END, "--out", target)
+    for source, content in ((text_file, b""), ("-", TEXT.encode())):
+        report = run("train", source, *options, "--ids-out", ids_file, "--json", stdin=content).json
+        ids = np.load(ids_file)
+        saved = tokenmill.load(target)
+        assert ids.dtype == np.uint16
+        assert ids.tolist() == saved.encode(TEXT, special="parse")
+        assert (report["ids_saved"], report["ids"], report["dtype"]) == (str(ids_file), len(ids), "uint16")
+        assert run("decode", "-t", target, ids_file).out == TEXT.encode()
+    page = run("train", text_file, *options, "--ids-out", ids_file).out.decode()
+    assert f"{len(ids):,} as uint16, saved {ids_file}" in page
+    assert "ids" not in run("train", text_file, *options, "--json").json
+
+
+@pytest.mark.parametrize(
+    ("options", "says", "hint"),
+    [
+        ((), "for a text that is not cut", "--split none"),
+        (("--split", "none", "--documents", "lines"), "for one document", "tokenmill encode"),
+        (("--model", "unigram"), "not for --model unigram", "tokenmill encode"),
+        (("--split", "none", "--ids-out", "ids.bin"), "ids.bin: the ids are a numpy array", "NAME.npy"),
+        (("--split", "none", "--ids-out", ""), "the ids are a numpy array", "NAME.npy"),
+        (("--split", "none", "--ids-out", "missing/ids.npy"), "missing", ""),
+    ],
+)
+def test_what_has_no_ids_is_refused_before_training(
+    run: Run, text_file: Path, tmp_path: Path, options: tuple[str, ...], says: str, hint: str
+) -> None:
+    target = tmp_path / "made"
+    ids_out = () if "--ids-out" in options else ("--ids-out", "ids.npy")
+    result = run("train", text_file, "--vocab-size", 300, *options, *ids_out, "--out", target)
+    assert (result.code, result.out) == (2, b"")
+    assert says in result.err
+    assert hint in result.err
+    assert not target.exists()
+
+
+def test_ids_go_with_a_tokenizer_and_one_file(run: Run, text_file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(TEXT)
+    options = ("--num-merges", 2, "--split", "none", "--ids-out", "ids.npy")
+    assert "--ids-out goes with --out" in run("train", text_file, *options, "--trace").err
+    assert "for one document" in run("train", text_file, other, *options, "--out", tmp_path / "made").err

@@ -66,6 +66,51 @@ TRAINING = rows(
         "holds the end-of-word",
         NO_PLACE,
     ),
+    (
+        "ids of a text that is cut",
+        train(return_ids=True),
+        'return_ids: needs split="none"',
+        NO_PLACE,
+    ),
+    (
+        "ids of two texts",
+        train(texts=["a", "a"], split="none", return_ids=True),
+        "return_ids: needs one document, and there are more; for several, train, and encode each",
+        NO_PLACE,
+    ),
+    (
+        "ids of a text that counts twice",
+        train(texts={"a": 2}, split="none", return_ids=True),
+        "needs one document, and there are more",
+        NO_PLACE,
+    ),
+    (
+        "ids of no text",
+        train(texts=[], split="none", return_ids=True),
+        "needs one document, and there is none",
+        NO_PLACE,
+    ),
+    (
+        "ids of a text that is left out",
+        train(texts=["\ud800"], errors="skip", split="none", return_ids=True),
+        "needs one document, and there is none",
+        NO_PLACE,
+    ),
+    (
+        "ids of lines",
+        train_on("a.txt", b"a", documents="lines", split="none", return_ids=True),
+        'with documents="lines" each line is one',
+        NO_PLACE,
+    ),
+    *(
+        (
+            f"ids of a text for {model}",
+            train(model=model, unk_token="<u>", vocab_size=300, num_merges=None, return_ids=True),
+            "return_ids: only byte-pair encoding has the ids at the end; train, and encode the text",
+            NO_PLACE,
+        )
+        for model in ("wordpiece", "unigram")
+    ),
     ("an unknown special_ids", train(special_ids="middle"), 'special_ids="middle"', NO_PLACE),
     ("an unknown tie_break", train(tie_break="dice"), 'tie_break="dice"', NO_PLACE),
     ("an unknown normalizer", train(normalizer="nfc"), 'normalizer="nfc"', NO_PLACE),

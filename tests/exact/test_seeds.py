@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -422,6 +423,30 @@ def test_seed_003_hugs_until_every_pair_is_unique(learn: Learn) -> None:
     learned = learn([text], num_merges=1000, tie_break="first-seen", min_frequency=2)
     assert learned.tokens == ["ug", "hug", "␣p", "un", "un␣"]
     assert learned.split(text) == ["hug", "␣p", "ug", "␣p", "un␣", "b", "un␣", "hug", "s"]
+
+
+def test_seed_003_the_trained_text_has_the_ids_of_its_tokens(native: Any) -> None:
+    text = "hug pug pun bun hugs"
+    tok, ids = native.train(
+        texts=[text], num_merges=1000, split="none", tie_break="first-seen", return_ids=True
+    )
+    assert tok.training_report.stopped_early == "min-frequency"
+    a, b, c, d, e = range(256, 261)
+    assert [tok.token_bytes(number) for number in (a, b, c, d, e)] == [b"ug", b"hug", b" p", b"un", b"un "]
+    assert ids.dtype == np.uint16
+    assert ids.tolist() == [b, c, a, c, e, ord("b"), e, b, ord("s")] == tok.encode(text)
+    assert tok.decode(ids) == text
+
+
+@pytest.mark.parametrize("text", LOREM_TEXTS, ids=["first", "second", "space", "newline"])
+def test_seed_003_placeholder_text_is_trained_on_as_a_whole(native: Any, text: str) -> None:
+    tok, ids = native.train(texts=[text], vocab_size=65_536, split="none", return_ids=True)
+    symbols = byte_symbols(text)
+    merges = reference.train([symbols], num_merges=65_536 - 256)
+    assert tok.merges == [(left, right) for left, right, _ in merges]
+    ranks = {(left, right): rank for rank, (left, right, _) in enumerate(merges)}
+    assert [tok.token_bytes(number) for number in ids] == list(reference.encode(symbols, ranks))
+    assert tok.decode(ids) == text
 
 
 # ---- seed 004: an ordered list of tokens ------------------------------------------------------

@@ -668,6 +668,13 @@ case(
     is_slow=True,
 )
 case(
+    "train: a whole text",
+    given(
+        lambda i: [i.letters],
+        lambda _, texts: tokenmill.train(texts=texts, num_merges=2, split="none", return_ids=True),
+    ),
+)
+case(
     "train: a text",
     given(lambda i: [i.short_words], lambda _, texts: tokenmill.train(texts=texts, num_merges=2)),
 )

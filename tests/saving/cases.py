@@ -34,7 +34,9 @@ FOREIGN = "notes.txt"
 
 
 def made(word: str, **options: Any) -> tokenmill.Tokenizer:
-    return tokenmill.train(texts=[f"{word} {word}"], num_merges=2, split="none", **options)
+    tok: tokenmill.Tokenizer
+    tok = tokenmill.train(texts=[f"{word} {word}"], num_merges=2, split="none", **options)
+    return tok
 
 
 OLD, NEW, NEXT = made("low"), made("new"), made("six")

@@ -121,6 +121,7 @@ work |= {
     "hash": lambda: hash(tok),
     "pickle": lambda: pickle.loads(pickle.dumps(tok)),
     "train": lambda: tokenmill.train(texts=[text] * 3, vocab_size=400, split=pattern, num_threads=2),
+    "train whole": lambda: tokenmill.train(texts=[text], vocab_size=400, split="none", return_ids=True),
     "train wordpiece": lambda: tokenmill.train(
         texts=[text] * 3, model="wordpiece", unk_token="[UNK]", num_merges=9, score="likelihood"
     ),

@@ -12,7 +12,7 @@ from .files import is_slashed
 from .options import ROLES
 from .usage import UsageError
 
-__all__ = ["Form", "check_folder", "check_out", "form_of", "is_replaced", "kept_roles"]
+__all__ = ["Form", "check_folder", "check_ids_out", "check_out", "form_of", "is_replaced", "kept_roles"]
 
 Form = Literal["folder", "tokenizer.json", ".model", ".tiktoken", "vocab.json with merges.txt", "vocab.txt"]
 
@@ -63,6 +63,30 @@ def check_out(args: argparse.Namespace) -> None:
             f"{shown} neither the split nor the special tokens",
             hint="--lossy saves it anyway; give --split NAME when you load it",
         )
+
+
+def check_ids_out(args: argparse.Namespace, *, documents: int) -> None:
+    """Refuse what has no ids, and a name that they cannot be saved under."""
+    if args.out is None:
+        raise UsageError(
+            "--ids-out goes with --out: ids mean nothing without the tokenizer", hint="--out FOLDER/"
+        )
+    if args.model != "bpe":
+        raise UsageError(f"--ids-out is not for --model {args.model}", hint="tokenmill encode gives the ids")
+    if args.split != "none":
+        raise UsageError(
+            "--ids-out is for a text that is not cut",
+            hint="--split none; or tokenmill encode, which gives the ids",
+        )
+    if documents > 1 or args.documents == "lines":
+        raise UsageError("--ids-out is for one document", hint="tokenmill encode gives the ids of many")
+    path = Path(args.ids_out)
+    if path.suffix != ".npy":
+        raise UsageError(
+            f"{args.ids_out or '--ids-out'}: the ids are a numpy array", hint="--ids-out NAME.npy"
+        )
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(path.parent))
 
 
 def kept_roles(form: Form, args: argparse.Namespace) -> list[str]:

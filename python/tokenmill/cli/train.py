@@ -20,19 +20,22 @@ import argparse
 import re
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .files import as_json, check_read_once, expand, write_output, write_summary
 from .options import ROLES
 from .parsing import whole_number
-from .saving import check_out, form_of, is_replaced, kept_roles
+from .saving import check_ids_out, check_out, form_of, is_replaced, kept_roles
 from .spool import spooled
 from .streams import say
 from .terminal import bar_wanted, visible
 from .trace import MOST_BYTES, trace
 from .usage import SPLITS, UsageError
+from .written import as_npy
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tokenmill import Tokenizer
 
 __all__ = ["add_arguments", "run"]
@@ -68,6 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="save although the format cannot hold the split, special tokens, or which of them are bos, eos "
         "and so on; the report says what is left out",
+    )
+    parser.add_argument(
+        "--ids-out",
+        metavar="NAME.npy",
+        help="save the ids of the text, too, as a numpy array; for one FILE and --split none",
     )
     parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")
     parser.add_argument(
@@ -270,10 +278,13 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         check_out(args)
     names = expand(args.files)
+    if args.ids_out is not None:
+        check_ids_out(args, documents=len(names))
     check_read_once(names)
+    wants_ids: Any = args.ids_out is not None
     with spooled(names, limit=MOST_BYTES if args.trace else None) as files:
         start = time.perf_counter()
-        tokenizer = tokenmill.train(
+        trained: Any = tokenmill.train(
             files,
             vocab_size=args.vocab_size,
             num_merges=args.num_merges,
@@ -312,7 +323,10 @@ def run(args: argparse.Namespace) -> int:
             errors=args.errors,
             num_threads=args.num_threads,
             progress=bar_wanted(),
+            return_ids=wants_ids,
         )
+        tokenizer: Tokenizer
+        tokenizer, ids = trained if wants_ids else (trained, None)
         seconds = time.perf_counter() - start
         steps = trace(files, len(tokenizer.merges), args) if args.trace else ""
     if args.trace:
@@ -332,7 +346,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         done = "replaced" if is_replaced(args.out) else "saved"
         tokenizer.save(args.out, lossy=args.lossy)
-        page = _facts(tokenizer, args, seconds) if args.json else _summary(tokenizer, args, done, seconds)
+        if ids is not None:
+            write_output(args.ids_out, as_npy(ids))
+        if args.json:
+            page = _facts(tokenizer, args, seconds, ids)
+        else:
+            page = _summary(tokenizer, args, done, seconds, ids)
         write_summary(args.out, page)
     return 0
 
@@ -391,12 +410,15 @@ def _saved(tokenizer: Tokenizer, args: argparse.Namespace) -> _Saved:
     return _Saved(roles, special, left_out)
 
 
-def _facts(tokenizer: Tokenizer, args: argparse.Namespace, seconds: float) -> bytes:
+def _facts(
+    tokenizer: Tokenizer, args: argparse.Namespace, seconds: float, ids: npt.NDArray[Any] | None
+) -> bytes:
     report = tokenizer.training_report
     assert report is not None
     saved = _saved(tokenizer, args)
     facts = {
         "saved": args.out,
+        **({} if ids is None else {"ids_saved": args.ids_out, "ids": len(ids), "dtype": ids.dtype.name}),
         "vocab_size": tokenizer.vocab_size,
         "merges": len(report.merges),
         "special_tokens": saved.special_tokens,
@@ -415,7 +437,9 @@ def _facts(tokenizer: Tokenizer, args: argparse.Namespace, seconds: float) -> by
     return as_json(facts)
 
 
-def _summary(tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds: float) -> bytes:
+def _summary(
+    tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds: float, ids: npt.NDArray[Any] | None
+) -> bytes:
     report = tokenizer.training_report
     assert report is not None
     first = [
@@ -434,6 +458,7 @@ def _summary(tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds:
         *[("roles", roles)] * bool(roles),
         ("documents", f"{report.documents:,}"),
         ("bytes", f"{report.bytes:,}"),
+        *([] if ids is None else [("ids", f"{len(ids):,} as {ids.dtype}, saved {args.ids_out}")]),
         ("pretokens", f"{report.pretokens:,}, {report.distinct_pretokens:,} distinct"),
         *([] if args.model == "unigram" else [("first merges", " ".join(first) or "none")]),
         ("seconds", f"{seconds:.2f}"),

@@ -151,7 +151,7 @@ impl Trainer {
         if self.whole.is_some() || weights.iter().any(|&weight| weight > 1) {
             return Err(one_document("there are more"));
         }
-        let text = WholeText::read(document, &self.counter, self.options.memory, &mut Ticker::new(watch))?;
+        let text = WholeText::read(document, &self.counter, &self.options, &mut Ticker::new(watch))?;
         watch.progress("count", text.bytes, 0);
         self.whole = Some(text);
         Ok(())

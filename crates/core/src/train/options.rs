@@ -217,6 +217,15 @@ impl TrainOptions {
         }
     }
 
+    /// The smallest count of a merge; 1 where nothing is merged.
+    pub(super) fn min_frequency(&self) -> u64 {
+        match &self.model {
+            TrainModel::Bpe(model) => model.min_frequency,
+            TrainModel::WordPiece(model) => model.min_frequency,
+            TrainModel::Unigram(_) => 1,
+        }
+    }
+
     /// Does the order of the text matter?
     pub(super) fn is_by_first_seen(&self) -> bool {
         matches!(&self.model, TrainModel::Bpe(BpeOptions { tie_break: TieBreak::FirstSeen, .. }))

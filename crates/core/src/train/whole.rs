@@ -8,6 +8,7 @@ use tokenmill_kernels::try_alloc;
 use super::count::{Counter, Segment};
 use super::layout::Layout;
 use super::learn::Special;
+use super::options::TrainOptions;
 use super::types::Types;
 use crate::error::{Kind, Result};
 use crate::watch::Ticker;
@@ -34,7 +35,7 @@ impl Specials {
 }
 
 impl WholeText {
-    /// Reads a document. `memory` is what can be had, if that is known.
+    /// Reads a document.
     ///
     /// # Errors
     /// Errors of the normalizer and of the watch; [`Kind::MemoryEstimate`] before anything is made that goes with the
@@ -42,10 +43,10 @@ impl WholeText {
     pub(super) fn read(
         document: &str,
         counter: &Counter,
-        memory: Option<u64>,
+        options: &TrainOptions,
         ticker: &mut Ticker<'_>,
     ) -> Result<Self> {
-        check_memory(document.len(), memory)?;
+        check_memory(document.len(), options)?;
         let (mut stretches, mut specials) = (Types::default(), Vec::new());
         counter.for_each_segment(document, ticker, |segment, ticker| match segment {
             Segment::Ordinary("") => Ok(()),
@@ -54,31 +55,43 @@ impl WholeText {
         })?;
         if stretches.bytes() > document.len() {
             // A normalizer made it longer.
-            check_memory(stretches.bytes(), memory)?;
+            check_memory(stretches.bytes(), options)?;
         }
         Ok(Self { stretches, specials: Specials(specials), bytes: document.len() as u64 })
     }
 }
 
-/// Bytes of memory that learning takes for each byte of text.
-///
-/// A cell (8), and while pairs are counted the text (1), the number of the pair at each position (4), and the positions
-/// of each pair (4).
-const PER_BYTE: u64 = 17;
-
 /// Refuses a text of so many bytes if to learn from it would take more memory than there is.
-fn check_memory(bytes: usize, available: Option<u64>) -> Result<()> {
-    let needed = (bytes as u64).saturating_mul(PER_BYTE);
-    // Limits of the process, and of systems that promise no more memory than they have, show only when it is asked for.
+fn check_memory(bytes: usize, options: &TrainOptions) -> Result<()> {
+    let needed = estimate(bytes as u64, options.min_frequency());
+    // Limits of the process, and of systems that promise no more than they have, show only when memory is asked for.
     // Nothing is written to it, so this takes no time.
     let is_refused = usize::try_from(needed).is_ok_and(|needed| try_alloc::vec::<u8>(needed).is_err());
-    if is_refused || available.is_some_and(|available| needed > available) {
+    let available = options.memory.filter(|&available| needed > available);
+    if is_refused || available.is_some() {
         let reason = format!(
             "a text of {bytes} bytes is too long to learn from as a whole; take a part of it, or train with a split and \
              encode it"
         );
-        let available = available.filter(|&available| needed > available);
         return Err(Kind::MemoryEstimate { bytes: needed, available, reason }.into());
     }
     Ok(())
+}
+
+/// About so much memory does learning take at once.
+fn estimate(bytes: u64, min_frequency: u64) -> u64 {
+    /// The text (1), cells (8), the number of the pair at each position (4), and the positions of each pair (4).
+    const COUNTING: u64 = 17;
+    /// Cells (8) and positions (4): a merge makes two for the one that it takes, but the longer tokens get, the more pairs
+    /// are rare, whose positions are not kept.
+    const MERGING: u64 = 12;
+    /// A tracked pair: what is known of it (32), its entry in the table (20) and in the queue (32), what arrays that grow
+    /// hold in reserve, and its list of positions as an allocation.
+    const PAIR: u64 = 128;
+    // A tracked pair has `min_frequency` positions or more. In English, with a minimum of 2 and 65,536 tokens, there is
+    // one for 9 bytes of 1 MB, and for 19 bytes of 40 MB.
+    let pairs = bytes / min_frequency.saturating_mul(4);
+    bytes
+        .saturating_mul(COUNTING)
+        .max(bytes.saturating_mul(MERGING).saturating_add(pairs.saturating_mul(PAIR)))
 }
