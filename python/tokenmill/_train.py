@@ -169,7 +169,7 @@ def train(
     num_threads: int | None = None,
     progress: bool | Callable[[str, int, int], object] | None = None,
     return_ids: bool = False,
-) -> Tokenizer | tuple[Tokenizer, npt.NDArray[Any]]:
+) -> Tokenizer | tuple[Tokenizer, Any]:
     """Learn a byte-pair encoding, or a WordPiece or Unigram vocabulary, from text.
 
     ``tok.training_report`` says what was read and learned.

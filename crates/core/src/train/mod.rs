@@ -9,7 +9,7 @@
 //!
 //! Only the multiset of pretokens matters (except for the first-seen tie-break), so the order of
 //! documents, their grouping into batches and the number of threads never change the result. With
-//! [`TrainOptions::return_ids`] there is one document, and what is learned from are its stretches
+//! [`TrainOptions::return_ids`] there is one document, and what is learned from are its segments
 //! between special tokens, in order.
 //!
 //! ```
@@ -219,9 +219,9 @@ impl Trainer {
         let (types, specials) = if options.return_ids {
             let text = self.whole.ok_or_else(|| one_document("there is none"))?;
             report.bytes = text.bytes;
-            report.pretokens = text.stretches.len() as u64;
-            report.distinct_pretokens = text.stretches.distinct(&mut ticker)? as u64;
-            (text.stretches, Some(text.specials))
+            report.pretokens = text.pretokens.len() as u64;
+            report.distinct_pretokens = text.pretokens.distinct(&mut ticker)? as u64;
+            (text.pretokens, Some(text.specials))
         } else {
             let table = self.counter.into_table(&mut ticker)?;
             let types = Types::from_table(&table, options.is_by_first_seen(), &mut ticker)?;

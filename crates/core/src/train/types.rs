@@ -7,7 +7,7 @@ use super::table::{Table, too_long, too_many};
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
-/// Distinct pretokens with their counts.
+/// Distinct pretokens with their counts; of a whole text, pretokens in order, of which some may be equal.
 #[derive(Debug, Default)]
 pub(super) struct Types {
     arena: Vec<u8>,

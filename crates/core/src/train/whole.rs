@@ -16,14 +16,14 @@ use crate::watch::Ticker;
 /// A document to learn from.
 #[derive(Debug)]
 pub(super) struct WholeText {
-    /// The stretches of ordinary text, in order.
-    pub(super) stretches: Types,
+    /// What lies between special tokens, in order. Each is one pretoken, since nothing else cuts the text.
+    pub(super) pretokens: Types,
     pub(super) specials: Specials,
     /// Bytes of the document.
     pub(super) bytes: u64,
 }
 
-/// The number of each special token, and of the stretches before it, in order.
+/// The number of each special token, and of the pretokens before it, in order.
 #[derive(Debug, Default)]
 pub(super) struct Specials(Vec<(usize, usize)>);
 
@@ -47,17 +47,17 @@ impl WholeText {
         ticker: &mut Ticker<'_>,
     ) -> Result<Self> {
         check_memory(document.len(), options)?;
-        let (mut stretches, mut specials) = (Types::default(), Vec::new());
+        let (mut pretokens, mut specials) = (Types::default(), Vec::new());
         counter.for_each_segment(document, ticker, |segment, ticker| match segment {
             Segment::Ordinary("") => Ok(()),
-            Segment::Ordinary(stretch) => stretches.push(stretch, ticker),
-            Segment::Special(number) => Ok(try_alloc::push(&mut specials, (number, stretches.len()))?),
+            Segment::Ordinary(text) => pretokens.push(text, ticker),
+            Segment::Special(number) => Ok(try_alloc::push(&mut specials, (number, pretokens.len()))?),
         })?;
-        if stretches.bytes() > document.len() {
+        if pretokens.bytes() > document.len() {
             // A normalizer made it longer.
-            check_memory(stretches.bytes(), options)?;
+            check_memory(pretokens.bytes(), options)?;
         }
-        Ok(Self { stretches, specials: Specials(specials), bytes: document.len() as u64 })
+        Ok(Self { pretokens, specials: Specials(specials), bytes: document.len() as u64 })
     }
 }
 

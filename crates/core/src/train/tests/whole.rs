@@ -105,7 +105,7 @@ proptest! {
         check(&TrainOptions { special_tokens, special_ids, ..bpe(merges, model) }, &text);
     }
 
-    /// A stretch may become longer, or empty.
+    /// A segment may become longer, or empty.
     #[test]
     fn normalized(
         text in "(a|é|e\u{301}|\u{301}|\u{fdfa}|ﬁ|<s>|[\0\u{200d}]){0,40}",
