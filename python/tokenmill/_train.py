@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
 from ._core import Tokenizer
-from ._forks import waited_for
 from ._progress import follower
-from .errors import TrainingError
+from ._train_inputs import expand, merge_filter, misuse, weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["train"]
-
-_Path = str | os.PathLike[str]
 
 
 @overload
@@ -47,6 +42,11 @@ def train(
     mask_token: str | None = None,
     add_bos_token: bool | None = None,
     add_eos_token: bool | None = None,
+    initial_alphabet: str | None = None,
+    whole_characters: bool | None = None,
+    allowed_merges: Callable[[bytes], bool] | str | None = None,
+    reserved_tokens: int = 0,
+    pad_vocab_to_multiple_of: int | None = None,
     tie_break: Literal["lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"]
     | None = None,
     min_frequency: int | None = None,
@@ -153,6 +153,11 @@ def train(
     user_defined_symbols: Sequence[str] | None = None,
     character_coverage: float | None = None,
     initial_alphabet: str | None = None,
+    limit_alphabet: int | None = None,
+    whole_characters: bool | None = None,
+    allowed_merges: Callable[[bytes], bool] | str | None = None,
+    reserved_tokens: int = 0,
+    pad_vocab_to_multiple_of: int | None = None,
     split_by_unicode_script: bool | None = None,
     split_digits: bool | None = None,
     add_dummy_prefix: bool | None = None,
@@ -281,29 +286,27 @@ def train(
     >>> tok = train(texts=["low lower lowest"] * 2, model="wordpiece", unk_token="[UNK]", num_merges=4)
     >>> [tok.id_to_token(id) for id in tok.encode("lower")]
     ['lowe', '##r']
-    >>> tok = train(texts=["low lower lowest"] * 2, model="unigram", vocab_size=12)
+    >>> tok = train(texts=["low lower lowest"] * 2, model="unigram", vocab_size=11)
     >>> [tok.id_to_token(id) for id in tok.encode("lowest")]
     ['▁low', 'e', 's', 't']
     """
     if (files is None) == (texts is None):
-        raise _misuse(
-            f"give exactly one of files and texts, not {'both' if texts is not None else 'neither'}"
-        )
+        raise misuse(f"give exactly one of files and texts, not {'both' if texts is not None else 'neither'}")
     if (vocab_size is None) == (num_merges is None):
         given = "both" if vocab_size is not None else "neither"
-        raise _misuse(f"give exactly one of vocab_size and num_merges, not {given}")
+        raise misuse(f"give exactly one of vocab_size and num_merges, not {given}")
     if isinstance(texts, str | bytes):
-        raise _misuse("texts is a single string, whose characters would be the documents: pass a list")
+        raise misuse("texts is a single string, whose characters would be the documents: pass a list")
     if isinstance(special_tokens, str):
-        raise _misuse("special_tokens is a single string: pass a list")
+        raise misuse("special_tokens is a single string: pass a list")
     if isinstance(special_tokens, Mapping):
-        raise _misuse(
+        raise misuse(
             "special_tokens is a mapping, but training gives the ids: pass a list (and special_ids=)"
         )
     if texts is not None and documents == "lines":
-        raise _misuse('documents="lines" is for files; each of the texts is a document')
+        raise misuse('documents="lines" is for files; each of the texts is a document')
     if return_ids and documents == "lines":
-        raise _misuse('return_ids=True needs one document; with documents="lines" each line is one')
+        raise misuse('return_ids=True needs one document; with documents="lines" each line is one')
     bert = {
         "lowercase": lowercase,
         "strip_accents": strip_accents,
@@ -351,7 +354,7 @@ def train(
         merging = {"min_frequency": min_frequency, "allowed_merges": allowed_merges}
         _refuse(merging, "models that merge pairs")
         if num_merges is not None:
-            raise _misuse("num_merges is for models that merge pairs; give vocab_size")
+            raise misuse("num_merges is for models that merge pairs; give vocab_size")
         unigram["dialect"] = "sentencepiece" if dialect is None else dialect
         if unigram["dialect"] == "sentencepiece":
             _refuse({"split": split}, 'dialect="tokenizers"')
@@ -380,7 +383,7 @@ def train(
         **unigram,
         **sentencepiece,
         **characters,
-        "allowed_merges": _filter(allowed_merges) if isinstance(allowed_merges, str) else allowed_merges,
+        "allowed_merges": merge_filter(allowed_merges) if isinstance(allowed_merges, str) else allowed_merges,
         "reserved_tokens": reserved_tokens,
         "pad_vocab_to_multiple_of": pad_vocab_to_multiple_of,
         "vocab_size": vocab_size,
@@ -407,93 +410,17 @@ def train(
     }
     with follower(progress) as follow:
         if isinstance(texts, Mapping):
-            tokenizer, ids = _core.train_texts(list(texts), options, follow, _weights(texts))
+            tokenizer, ids = _core.train_texts(list(texts), options, follow, weights(texts))
         elif texts is not None:
             tokenizer, ids = _core.train_texts(texts, options, follow)
         else:
             assert files is not None
-            tokenizer, ids = _core.train_files(_expand(files), options, follow)
+            tokenizer, ids = _core.train_files(expand(files), options, follow)
     return tokenizer if ids is None else (tokenizer, ids)
-
-
-def _filter(pattern: str) -> Callable[[bytes], bool]:
-    """Whether the text of a token matches a pattern as a whole. The parts of a character do."""
-    with waited_for:
-        import re
-
-    try:
-        matches = re.compile(pattern).fullmatch
-        is_part = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{0,2}|[\x80-\xbf]{1,3}").fullmatch
-    except re.error as error:
-        raise _misuse(f"allowed_merges={pattern!r} is no pattern: {error}") from None
-
-    def allows(token: bytes) -> bool:
-        try:
-            return matches(token.decode()) is not None
-        except UnicodeDecodeError:
-            return is_part(token) is not None
-
-    return allows
 
 
 def _refuse(options: Mapping[str, object], needed: str) -> None:
     """Options that mean nothing without another one are mistakes."""
     for name, value in options.items():
         if value is not None:
-            raise _misuse(f"{name}={value!r} is for {needed}")
-
-
-def _weights(texts: Mapping[str, int]) -> list[int]:
-    """How often each text counts."""
-    weights = []
-    for text, weight in texts.items():
-        count = (
-            None if isinstance(weight, bool) or not hasattr(weight, "__index__") else operator.index(weight)
-        )
-        if count is None or not 1 <= count < 2**64:
-            shown = text if not isinstance(text, str) or len(text) <= 40 else f"{text[:40]}..."
-            raise _misuse(f"texts[{shown!r}] is {weight!r}; a count is a whole number from 1 to 2**64 - 1")
-        weights.append(count)
-    return weights
-
-
-def _misuse(message: str) -> TrainingError:
-    return TrainingError(message, path=None, byte=None)
-
-
-def _expand(files: _Path | Sequence[_Path]) -> list[str]:
-    """Every file that is meant, in the order given."""
-    if isinstance(files, str | os.PathLike):
-        return _matches(os.fspath(files))
-    if not isinstance(files, Iterable) or isinstance(files, Mapping):
-        hint = "; texts go into texts=" if isinstance(files, Mapping) else ""
-        raise TypeError(f"files must be a path or a sequence of paths, not {type(files).__name__}{hint}")
-    sources = list(files)
-    if not sources:
-        raise _misuse("the list of files is empty")
-    for index, source in enumerate(sources):
-        if not isinstance(source, str | os.PathLike):
-            raise TypeError(f"files[{index}] must be str or os.PathLike, not {type(source).__name__}")
-    return [path for source in sources for path in _matches(os.fspath(source))]
-
-
-def _matches(source: str) -> list[str]:
-    """The files that one path or glob stands for. A path that exists is never read as a pattern."""
-    with waited_for:
-        import glob
-
-    try:
-        is_there = Path(source).exists()
-    except OSError:  # a name that no file can have
-        is_there = False
-    if is_there:
-        return [source]
-    if any(map(str.isspace, source)) and not glob.has_magic(source):
-        raise FileNotFoundError(2, "no such file; texts go into texts=", source)
-    if not glob.has_magic(source):
-        return [source]
-    found = glob.glob(source, recursive=True)  # noqa: PTH207  # Path.glob takes no absolute pattern
-    found = sorted(path for path in found if not Path(path).is_dir())
-    if not found:
-        raise FileNotFoundError(2, "no file matches", source)
-    return found
+            raise misuse(f"{name}={value!r} is for {needed}")

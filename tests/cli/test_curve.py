@@ -100,7 +100,8 @@ def test_byte_pair_encoding_is_trained_once(run: Run, texts: Path, monkeypatch: 
 
     def counted(*files: Any, **options: Any) -> tokenmill.Tokenizer:
         sizes.append(options["vocab_size"])
-        return train(*files, **options)
+        tok: tokenmill.Tokenizer = train(*files, **options)
+        return tok
 
     monkeypatch.setattr(tokenmill, "train", counted)
     given = ["--train", texts / "corpus.txt", "--sizes", "260,290"]

@@ -86,7 +86,7 @@ def test_numbers_of_numpy_are_sizes_too(tok: tokenmill.Tokenizer) -> None:
     ids=["unigram", "wordpiece"],
 )
 def test_models_without_merges_are_trained_anew(native: Any, options: Any, sizes: list[int]) -> None:
-    made = []
+    made: list[tokenmill.Tokenizer] = []
 
     def train(size: int) -> tokenmill.Tokenizer:
         made.append(tokenmill.train(texts=TRAINING, vocab_size=size, **options))

@@ -43,3 +43,4 @@ mod vocab_txt;
 pub use load::{LoadOptions, load, load_tokenizer_json, parse_bytes};
 pub use report::{Finding, Report};
 pub use save::{Format, SaveOptions, save};
+pub use sentencepiece::NamedMap;

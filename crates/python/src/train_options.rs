@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use tokenmill_core::charsmap::NamedMap;
 use tokenmill_core::description::{
     Additions, EndOfWord, EndOfWordForm, Normalizer, PreTokenizer, PrependScheme, Role, SentencePieceRules,
     UnicodeTables,
@@ -13,6 +12,7 @@ use tokenmill_core::train::{
     BertTemplate, BpeOptions, CharacterOptions, Dialect, Score, SpecialIds, Target, TieBreak, TrainAlphabet,
     TrainModel, TrainOptions, UnigramOptions, WordPieceOptions, reserved_token,
 };
+use tokenmill_io::NamedMap;
 use tokenmill_io::corpus::{Documents, Errors};
 use tokenmill_io::memory;
 

@@ -1,7 +1,9 @@
 //! SentencePiece models (`.model`): a protobuf message with pieces, scores and normalization rules.
 //! The file completely determines the tokenizer.
 mod contents;
+mod map_writer;
 mod message;
+mod named_map;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -9,6 +11,7 @@ mod wire;
 mod write;
 
 pub(crate) use contents::{Contents, read_contents};
+pub use named_map::NamedMap;
 pub(crate) use read::parse;
 pub(crate) use write::write;
 

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tokenmill_kernels::MadeOnce;
+use tokenmill_core::MadeOnce;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::decompose_compatible;
 
-use super::write::{Rules, write};
+use super::map_writer::{Rules, write};
 
 /// A map of SentencePiece with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

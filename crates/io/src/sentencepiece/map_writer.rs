@@ -4,11 +4,10 @@
 //! trie are shared: there are many spellings of Korean syllables.
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use tokenmill_core::charsmap::BLOCK;
+
 /// Sequences of characters and what they become.
 pub(super) type Rules = BTreeMap<String, String>;
-
-/// Size in bytes of the blocks in which SentencePiece's compiler writes a trie.
-pub(super) const BLOCK: usize = 1 << 10;
 
 /// The longest distance that a unit can hold as it stands; a multiple of 256 may be longer.
 const FAR: usize = 1 << 21;

@@ -6,17 +6,14 @@
 //! The trie is used in place. Before that, every reachable unit is checked once: it must point
 //! inside the trie and never back to one of its ancestors, and the replacement that it names must
 //! be valid text.
-mod named;
-mod write;
-
-pub use named::NamedMap;
-use write::BLOCK;
-
 use crate::error::{Defect, Error, Result};
 
 /// The longest key in bytes. Real keys have a few tens of bytes; the limit keeps the cost of a
 /// lookup independent of the file.
 const LONGEST_KEY: usize = 1 << 10;
+
+/// Size in bytes of the blocks in which SentencePiece's compiler writes a trie.
+pub const BLOCK: usize = 1 << 10;
 
 /// A checked map.
 #[derive(Debug, Clone, PartialEq, Eq)]
