@@ -16,7 +16,7 @@ use crate::watch::{Ticker, Watch};
 /// An argument error for a piece that is longer than a window.
 pub fn best_fit(lengths: &[usize], window: usize, watch: &dyn Watch) -> Result<Vec<usize>> {
     let mut order = try_alloc::collect((0..lengths.len()).map(Result::Ok))?;
-    order.sort_by_key(|&piece| std::cmp::Reverse(lengths[piece]));
+    order.sort_unstable_by_key(|&piece: &usize| (std::cmp::Reverse(lengths[piece]), piece));
     let mut ticker = Ticker::new(watch);
     let mut windows = 0;
     let mut window_of = try_alloc::filled(0, lengths.len())?;

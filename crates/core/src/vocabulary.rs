@@ -144,7 +144,7 @@ impl Vocabulary {
         let of = |index: &u32| self.added[*index as usize].content.as_str();
         let sorted = self.added_by_content.get_or_make(|| {
             let mut sorted: Vec<u32> = (0..to_u32(self.added.len())).collect();
-            sorted.sort_by(|a, b| of(a).cmp(of(b)));
+            sorted.sort_unstable_by(|a, b| of(a).cmp(of(b)).then(a.cmp(b)));
             sorted
         });
         let first = sorted.get(sorted.partition_point(|index| of(index) < content))?;

@@ -38,8 +38,9 @@ pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) 
     if let TrainModel::Unigram(UnigramOptions { unk_token: Some(unk), .. }) = &model
         && is_sentencepiece(&model)
         && additions.special_tokens.iter().all(|(content, _)| content != unk)
+        && let Some(at) = special_tokens.iter().position(|(content, _)| content == unk)
     {
-        special_tokens.sort_by_key(|(content, _)| content != unk);
+        special_tokens[..=at].rotate_right(1);
     }
     let reserved = (0..number(options, "reserved_tokens")?.unwrap_or(0)).map(reserved_token);
     let threads = Given(options.get_item("num_threads")?);

@@ -98,7 +98,7 @@ impl Characters {
         }
         let mut seen: Vec<u32> =
             (0..).zip(&counts).filter(|(_, count)| **count > 0).map(|(at, _)| at).collect();
-        seen.sort_by_key(|&at| std::cmp::Reverse(counts[at as usize]));
+        seen.sort_unstable_by_key(|&at| (std::cmp::Reverse(counts[at as usize]), at));
         let needed = options.coverage * counts.iter().sum::<u64>() as f64;
         let mut covered = 0_u64;
         for char in seen.into_iter().filter_map(char::from_u32) {

@@ -213,8 +213,8 @@ impl Counter {
     pub(super) fn into_table(self, ticker: &mut Ticker<'_>) -> Result<Table> {
         let mut tables = self.tables;
         // The largest table absorbs the others.
-        tables.sort_by_key(Table::len);
-        let mut all = tables.pop().unwrap_or_else(|| Table::new(self.track_first));
+        let largest = (0..tables.len()).max_by_key(|&table| tables[table].len()).unwrap_or(0);
+        let mut all = tables.swap_remove(largest);
         for table in tables {
             all.absorb(&table, ticker)?;
         }

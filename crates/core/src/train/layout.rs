@@ -208,7 +208,7 @@ impl Layout {
             (token.id, (token.content.clone(), 0.0, kind))
         });
         let mut all: Vec<_> = special.chain((self.first_id..).zip(ordinary)).collect();
-        all.sort_by_key(|(id, _)| *id);
+        all.sort_unstable_by_key(|(id, _)| *id);
         let (mut tokens, mut scores, mut kinds) = (TokenList::default(), Vec::new(), Vec::new());
         for (id, (piece, score, kind)) in &all {
             tokens.push(*id, piece.as_bytes());

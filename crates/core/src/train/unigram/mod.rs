@@ -277,7 +277,8 @@ impl Learner<'_> {
     fn finish(mut self, wanted: usize, alphabet: &Characters) -> Result<LearnedUnigram> {
         let is_longer = |piece: &u32| !self.pieces.is_char(*piece);
         let mut longer: Vec<u32> = (0..to_u32(self.pieces.len())).filter(is_longer).collect();
-        longer.sort_by(|&a, &b| self.pieces.score(b).total_cmp(&self.pieces.score(a)));
+        longer
+            .sort_unstable_by(|&a, &b| self.pieces.score(b).total_cmp(&self.pieces.score(a)).then(a.cmp(&b)));
         let mut is_kept = try_alloc::filled(true, self.pieces.len())?;
         let free = wanted - alphabet.len();
         for &piece in longer.iter().skip(free) {
@@ -298,7 +299,7 @@ impl Learner<'_> {
             pieces.push((String::from_utf8_lossy(bytes).into_owned(), score));
         }
         pieces.extend(alphabet.unseen().map(|char| (char.to_string(), lowest)));
-        pieces.sort_by(|(a, score), (b, other)| other.total_cmp(score).then_with(|| a.cmp(b)));
+        pieces.sort_unstable_by(|(a, score), (b, other)| other.total_cmp(score).then_with(|| a.cmp(b)));
         let stopped_early = (pieces.len() < wanted).then_some(StopReason::NoPieceLeft);
         Ok(LearnedUnigram { pieces, stopped_early })
     }
