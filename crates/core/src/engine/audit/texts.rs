@@ -28,21 +28,24 @@ enum Recipe {
 const LONGEST_PART: usize = 4 << 10;
 
 impl Hostile {
-    fn repeated(kind: &'static str, unit: impl Into<String>) -> Self {
-        Self { kind, recipe: Recipe::Repeated { before: "", unit: unit.into(), after: "" } }
+    // There are fifty of them, and not one has to be fast.
+    #[inline(never)]
+    fn repeated(kind: &'static str, unit: &str) -> Self {
+        Self::between(kind, "", unit, "")
     }
 
-    fn between(
-        kind: &'static str,
-        before: &'static str,
-        unit: impl Into<String>,
-        after: &'static str,
-    ) -> Self {
-        Self { kind, recipe: Recipe::Repeated { before, unit: unit.into(), after } }
+    #[inline(never)]
+    fn between(kind: &'static str, before: &'static str, unit: &str, after: &'static str) -> Self {
+        Self { kind, recipe: Recipe::Repeated { before, unit: unit.to_owned(), after } }
     }
 
     fn drawn(kind: &'static str, chars: impl IntoIterator<Item = char>) -> Self {
-        Self { kind, recipe: Recipe::Drawn(chars.into_iter().map(String::from).collect()) }
+        Self::drawn_of(kind, &mut chars.into_iter())
+    }
+
+    #[inline(never)]
+    fn drawn_of(kind: &'static str, chars: &mut dyn Iterator<Item = char>) -> Self {
+        Self { kind, recipe: Recipe::Drawn(chars.map(String::from).collect()) }
     }
 
     /// A text of this kind of at most `bytes` bytes, and nearly as many.
@@ -154,9 +157,9 @@ fn of_added_tokens(engine: &Engine) -> Vec<Hostile> {
             kind: "added tokens and blanks in turn",
             recipe: Recipe::InTurn(all().map(blank).collect()),
         },
-        Hostile::repeated("an added token without its last character", shortened(longest)),
-        Hostile::repeated("an added token that begins again before it ends", nested),
-        Hostile::repeated("the first character of an added token", first),
+        Hostile::repeated("an added token without its last character", &shortened(longest)),
+        Hostile::repeated("an added token that begins again before it ends", &nested),
+        Hostile::repeated("the first character of an added token", &first),
         Hostile {
             kind: "added tokens without their last characters",
             recipe: Recipe::InTurn(begun.collect()),
@@ -180,10 +183,10 @@ fn of_patterns(engine: &Engine) -> Vec<Hostile> {
             }
         }
     }
-    let each = asked.iter().flat_map(|&char| {
+    let each = asked.iter().map(char::to_string).flat_map(|char| {
         [
-            Hostile::repeated("a character of the pattern", char),
-            Hostile::between("a character of the pattern, and at the end another", "", char, "\u{A4}"),
+            Hostile::repeated("a character of the pattern", &char),
+            Hostile::between("a character of the pattern, and at the end another", "", &char, "\u{A4}"),
         ]
     });
     let mut texts: Vec<Hostile> = each.collect();
@@ -206,11 +209,11 @@ fn of_tokens(engine: &Engine) -> Vec<Hostile> {
     let step = (tokens.len() / 2000).max(1);
     let some: Vec<String> = texts().step_by(step).map(str::to_owned).collect();
     vec![
-        Hostile::repeated("the longest token", longest),
-        Hostile::repeated("the longest token without its last character", shortened(longest)),
-        Hostile::repeated("the longest word", word),
-        Hostile::repeated("the longest word without its last character", shortened(word)),
-        Hostile::repeated("the longest word from its middle on", turned),
+        Hostile::repeated("the longest token", &longest),
+        Hostile::repeated("the longest token without its last character", &shortened(longest)),
+        Hostile::repeated("the longest word", &word),
+        Hostile::repeated("the longest word without its last character", &shortened(word)),
+        Hostile::repeated("the longest word from its middle on", &turned),
         Hostile { kind: "tokens in turn", recipe: Recipe::InTurn(some.clone()) },
         Hostile { kind: "random tokens", recipe: Recipe::Drawn(some) },
     ]
