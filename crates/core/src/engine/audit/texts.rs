@@ -157,7 +157,7 @@ fn of_added_tokens(engine: &Engine) -> Vec<Hostile> {
             kind: "added tokens and blanks in turn",
             recipe: Recipe::InTurn(all().map(blank).collect()),
         },
-        Hostile::repeated("an added token without its last character", &shortened(longest)),
+        Hostile::repeated("an added token without its last character", shortened(longest)),
         Hostile::repeated("an added token that begins again before it ends", &nested),
         Hostile::repeated("the first character of an added token", &first),
         Hostile {
@@ -209,10 +209,10 @@ fn of_tokens(engine: &Engine) -> Vec<Hostile> {
     let step = (tokens.len() / 2000).max(1);
     let some: Vec<String> = texts().step_by(step).map(str::to_owned).collect();
     vec![
-        Hostile::repeated("the longest token", &longest),
-        Hostile::repeated("the longest token without its last character", &shortened(longest)),
-        Hostile::repeated("the longest word", &word),
-        Hostile::repeated("the longest word without its last character", &shortened(word)),
+        Hostile::repeated("the longest token", longest),
+        Hostile::repeated("the longest token without its last character", shortened(longest)),
+        Hostile::repeated("the longest word", word),
+        Hostile::repeated("the longest word without its last character", shortened(word)),
         Hostile::repeated("the longest word from its middle on", &turned),
         Hostile { kind: "tokens in turn", recipe: Recipe::InTurn(some.clone()) },
         Hostile { kind: "random tokens", recipe: Recipe::Drawn(some) },
