@@ -127,7 +127,7 @@ fn ids_of_texts(engine: &Engine, texts: &Bound<'_, PyAny>) -> PyResult<Vec<Token
 }
 
 fn ids_of_files(py: Python<'_>, engine: &Engine, files: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
-    let paths: Vec<PathBuf> = late::TRAIN.get(py)?.getattr("_expand")?.call1((files,))?.extract()?;
+    let paths: Vec<PathBuf> = late::TRAIN_INPUTS.get(py)?.getattr("expand")?.call1((files,))?.extract()?;
     let mut ids = Vec::new();
     run_long(py, None, |watch| {
         let mut feed = |documents: &[&str]| {
