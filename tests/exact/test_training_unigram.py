@@ -203,6 +203,21 @@ def test_options() -> None:
     assert few.training_report.stopped_early == "no-piece-left"
 
 
+@pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
+def test_what_sentencepiece_cannot_hold_is_not_learned(rule: Any, tmp_path: Path) -> None:
+    """Its pieces have no zero character; a text without characters gives a model without ordinary pieces."""
+    texts = ["a\0b a\0b", "▁x x", "  ab  \0"] * 3
+    tok = train(texts, 15, normalizer=rule, character_coverage=1.0, initial_alphabet="\0y", bos_token="<s>")
+    assert not [name for name in names(tok) if "\0" in name]
+    theirs = processor(tok, tmp_path / "tok.model")
+    for text in [*texts, "y\0", ""]:
+        assert tok.encode(text) == theirs.encode(text)
+    empty = train([""], 300, normalizer=rule, byte_fallback=True)
+    assert empty.vocab_size == 257
+    empty.save(tmp_path / "empty.model")
+    assert tokenmill.load(tmp_path / "empty.model") == empty
+
+
 def test_a_long_text_without_spaces_is_learned() -> None:
     rng = random.Random(5)
     text = "".join(rng.choices(["ab", "cde", "fgfg", "h"], k=60_000))

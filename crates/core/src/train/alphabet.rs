@@ -52,7 +52,7 @@ impl Alphabet {
                 coding: Coding::Bytes,
             }),
             TrainAlphabet::Chars => {
-                let characters = Characters::new(&options.characters, None, types, ticker)?;
+                let characters = Characters::new(&options.characters, None, None, types, ticker)?;
                 Self::of_chars(options.end_of_word.as_ref(), &characters, types, ticker)
             }
         }

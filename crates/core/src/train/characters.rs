@@ -67,13 +67,14 @@ pub(super) struct Characters {
 
 impl Characters {
     /// The characters of `initial`, then the most frequent others, of equally frequent ones the smallest. `always`,
-    /// where it occurs, is covered too.
+    /// where it occurs, is covered too, and `never` is not.
     ///
     /// # Errors
     /// Those of the watch.
     pub(super) fn new(
         options: &CharacterOptions,
         always: Option<char>,
+        never: Option<char>,
         types: &Types,
         ticker: &mut Ticker<'_>,
     ) -> Result<Self> {
@@ -90,7 +91,7 @@ impl Characters {
         }
         let mut characters = Self { uses: try_alloc::filled(Use::Uncovered, counts.len())?, len: 0 };
         let occurs = |char: char| counts.get(char as usize).is_some_and(|&count| count > 0);
-        for &char in &options.initial {
+        for &char in options.initial.iter().filter(|&&char| Some(char) != never) {
             characters.cover(char, if occurs(char) { Use::Seen } else { Use::Unseen })?;
         }
         if let Some(char) = always.filter(|&char| occurs(char)) {
@@ -101,7 +102,7 @@ impl Characters {
         seen.sort_unstable_by_key(|&at| (std::cmp::Reverse(counts[at as usize]), at));
         let needed = options.coverage * counts.iter().sum::<u64>() as f64;
         let mut covered = 0_u64;
-        for char in seen.into_iter().filter_map(char::from_u32) {
+        for char in seen.into_iter().filter_map(char::from_u32).filter(|&char| Some(char) != never) {
             if options.coverage < 1.0 && covered as f64 >= needed {
                 break;
             }

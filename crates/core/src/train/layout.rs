@@ -137,7 +137,7 @@ impl Layout {
         let bytes = || (0..=u8::MAX).filter(|_| model.byte_fallback).map(byte_token);
         let lowest = pieces.iter().map(|(_, score)| *score).fold(0.0, f32::min);
         if let Dialect::SentencePiece { .. } = model.dialect {
-            return self.describe_sentencepiece(options, model, pieces, bytes(), lowest);
+            return self.describe_sentencepiece(options, model, pieces, bytes());
         }
         let symbols = &model.user_defined_symbols;
         let mut added_tokens = self.added_tokens(symbols.len() + bytes().count() + pieces.len())?;
@@ -194,13 +194,14 @@ impl Layout {
         model: &UnigramOptions,
         pieces: &[(String, f32)],
         bytes: impl Iterator<Item = String>,
-        lowest: f32,
     ) -> Result<Description> {
         let symbols =
             model.user_defined_symbols.iter().map(|symbol| (symbol.clone(), 0.0, PieceKind::UserDefined));
         let bytes = bytes.map(|byte| (byte, 0.0, PieceKind::Byte));
         let learned = pieces.iter().map(|(piece, score)| (piece.clone(), *score, PieceKind::Normal));
         let ordinary: Vec<(String, f32, PieceKind)> = symbols.chain(bytes).chain(learned).collect();
+        // Without ordinary pieces the format has the largest number here.
+        let lowest = pieces.iter().map(|(_, score)| *score).fold(f32::MAX, f32::min);
         let mut added_tokens = self.added_tokens(ordinary.len())?;
         let special = added_tokens.iter().map(|token| {
             let is_unk = Some(token.content.as_str()) == model.unk_token.as_deref();

@@ -81,9 +81,10 @@ pub(super) fn learn(
     watch: &dyn Watch,
 ) -> Result<LearnedUnigram> {
     let mut ticker = Ticker::new(watch);
-    let mark = (model.dialect != Dialect::Tokenizers).then_some(MARK);
-    // A text is cut at the mark of a space, however rare it is.
-    let alphabet = Characters::new(&model.characters, mark, types, &mut ticker)?;
+    // A text is cut at the mark of a space, however rare it is. A model of SentencePiece has no zero character.
+    let is_sentencepiece = model.dialect != Dialect::Tokenizers;
+    let (mark, zero) = (is_sentencepiece.then_some(MARK), is_sentencepiece.then_some('\0'));
+    let alphabet = Characters::new(&model.characters, mark, zero, types, &mut ticker)?;
     let wanted = options.pieces_for(model, alphabet.len())?;
     let segments = Segments::new(types, |char| alphabet.covers(char), &mut ticker)?;
     let mut pieces = seeds::seeds(&segments, model.max_token_length, &mut ticker)?;

@@ -105,7 +105,7 @@ pub(super) fn learn(
         is_refused: false,
         has_disallowed: false,
     };
-    let characters = Characters::new(&model.characters, None, types, ticker)?;
+    let characters = Characters::new(&model.characters, None, None, types, ticker)?;
     learner.lay_out(types, &characters, ticker)?;
     if let Some(literal) =
         options.literals().into_iter().find(|literal| learner.pieces.find(literal).is_some())
