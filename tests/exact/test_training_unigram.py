@@ -34,7 +34,15 @@ def processor(tok: Any, path: Path) -> Any:
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
-@pytest.mark.parametrize("name", ["english", "multilingual", pytest.param("cjk", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "english",
+        "multilingual",
+        pytest.param("cjk", marks=pytest.mark.slow),
+        pytest.param("code", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
 def test_sentencepiece_gives_the_same_ids(corpus: Any, name: str, rule: Any, tmp_path: Path) -> None:
     text = corpus(name)
@@ -52,7 +60,15 @@ def test_sentencepiece_gives_the_same_ids(corpus: Any, name: str, rule: Any, tmp
     assert tokenmill.load(tmp_path / "tok.model") == tok
 
 
-@pytest.mark.parametrize("name", ["english", "multilingual", pytest.param("cjk", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "english",
+        "multilingual",
+        pytest.param("cjk", marks=pytest.mark.slow),
+        pytest.param("code", marks=pytest.mark.slow),
+    ],
+)
 def test_tokenizers_gives_the_same_ids(corpus: Any, name: str, tmp_path: Path) -> None:
     import transformers
     from tokenizers import Tokenizer
