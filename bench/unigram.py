@@ -162,35 +162,18 @@ class _Clock:
 
 
 def _sentencepiece_dialect(text: str, size: int) -> tuple[dict[str, float], float, float]:
-    import tokenmill
-
-    clock = _Clock()
-    tok = tokenmill.train(
-        text,
-        documents="lines",
-        model="unigram",
-        vocab_size=size,
-        normalizer="identity",
-        character_coverage=1.0,
-        num_threads=1,
-    )
-    read = clock.read()
-    return (_scores_of_json(tok, Path(text).with_suffix(".json")), *read)
+    return _ours(text, size, normalizer="identity", character_coverage=1.0)
 
 
 def _tokenizers_dialect(text: str, size: int) -> tuple[dict[str, float], float, float]:
+    return _ours(text, size, dialect="tokenizers", unk_token="<unk>")
+
+
+def _ours(text: str, size: int, **options: Any) -> tuple[dict[str, float], float, float]:
     import tokenmill
 
     clock = _Clock()
-    tok = tokenmill.train(
-        text,
-        documents="lines",
-        model="unigram",
-        vocab_size=size,
-        dialect="tokenizers",
-        unk_token="<unk>",
-        num_threads=1,
-    )
+    tok = tokenmill.train(text, documents="lines", model="unigram", vocab_size=size, num_threads=1, **options)
     read = clock.read()
     return (_scores_of_json(tok, Path(text).with_suffix(".json")), *read)
 

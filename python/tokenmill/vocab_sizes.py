@@ -26,7 +26,8 @@ from ._core import Tokenizer
 from ._line_plot import Line, line_plot
 from ._progress import follower
 from ._table import html_table, pretty, shown, table
-from .errors import FormatError, TrainingError, VocabularyError
+from ._train_inputs import misuse
+from .errors import FormatError, VocabularyError
 
 if TYPE_CHECKING:
     from ._table import Printer
@@ -154,7 +155,7 @@ class VocabSizes:
         return "-" if value is None else f"{value:,.{_PLACES[measure]}f}"
 
     def notes(self) -> Iterator[str]:
-        """What a reader of the table has to know besides: training that stopped early, unknown tokens."""
+        """Remarks on the table: sizes at which training stopped early, and how many tokens are unknown."""
         short = {row.size: row.vocab_size for row in self.rows if row.vocab_size != row.size}
         for size, found in short.items():
             yield f"{size:,} were asked for, and the vocabulary has {found:,}."
@@ -265,9 +266,9 @@ def _named(texts: str | Iterable[str] | Mapping[str, str | Iterable[str]]) -> di
             if not isinstance(text, str):
                 raise TypeError(f"{where}[{index}] must be str, not {type(text).__name__}")
         if not any(named[name]):
-            raise _misuse(f"{where} has no text to measure: give a text, or leave the name out")
+            raise misuse(f"{where} has no text to measure: give a text, or leave the name out")
     if not named:
-        raise _misuse('texts is empty: give texts by name, such as {"en": "..."}')
+        raise misuse('texts is empty: give texts by name, such as {"en": "..."}')
     return named
 
 
@@ -285,21 +286,21 @@ def _sizes(sizes: Iterable[SupportsIndex]) -> list[int]:
                 f"sizes[{index}] is {listed[-1]}; a vocabulary has at least one id", id=None, position=None
             )
     if not listed:
-        raise _misuse("sizes is empty: give at least one, such as [1000, 2000, 4000]")
+        raise misuse("sizes is empty: give at least one, such as [1000, 2000, 4000]")
     return listed
 
 
 def _cutting(tokenizer: Tokenizer | None, sizes: list[int]) -> Callable[[int], Tokenizer]:
     """What cuts the tokenizer to a size. That it can be cut to the outermost sizes is seen at once."""
     if tokenizer is None:
-        raise _misuse("there is no tokenizer: pass one, or a function that trains one of a size as train=")
+        raise misuse("there is no tokenizer: pass one, or a function that trains one of a size as train=")
     if not isinstance(tokenizer, Tokenizer):
         raise TypeError(f"tokenizer must be a Tokenizer or None, not {type(tokenizer).__name__}")
     for size in {min(sizes), max(sizes)}:
         try:
             tokenizer.with_vocab_size(size)
         except FormatError as error:
-            raise _misuse(
+            raise misuse(
                 f"this tokenizer cannot be cut to another size: {error.reason}; pass a function that trains "
                 "a tokenizer of a size as train="
             ) from error
@@ -330,7 +331,3 @@ def _counts(tok: Tokenizer, texts: list[str], num_threads: int | None) -> tuple[
 def _check_measure(measure: str) -> None:
     if measure not in _TITLES:
         raise ValueError(f"measure={measure!r} is none of {', '.join(_TITLES)}")
-
-
-def _misuse(message: str) -> TrainingError:
-    return TrainingError(message, path=None, byte=None)

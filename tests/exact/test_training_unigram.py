@@ -261,6 +261,7 @@ def test_a_long_text_without_spaces_is_learned() -> None:
         ({"character_coverage": 1.5}, "character_coverage"),
         ({"character_coverage": 0.0}, "character_coverage"),
         ({"max_token_length": 0}, "max_token_length"),
+        ({"max_token_length": 513}, "max_token_length"),
         ({"vocab_size": 3}, "vocab_size"),
         ({"byte_fallback": True, "vocab_size": 200}, "vocab_size"),
         ({"user_defined_symbols": ["a", ""]}, "user_defined_symbols"),

@@ -126,7 +126,7 @@ work |= {
         texts=[text] * 3, model="wordpiece", unk_token="[UNK]", num_merges=9, score="likelihood"
     ),
     "train unigram": lambda: tokenmill.train(
-        texts=[text] * 3, model="unigram", vocab_size=300, byte_fallback=True, max_token_length=1_000
+        texts=[text] * 3, model="unigram", vocab_size=300, byte_fallback=True, max_token_length=512
     ),
     "placeholder": lambda: placeholders(tok, text),
 }

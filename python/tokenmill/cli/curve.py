@@ -214,7 +214,7 @@ def _compare(texts: Mapping[str, list[str]], training: list[str], args: argparse
             except tokenmill.TrainingError as error:
                 if not str(error).startswith("vocab_size: "):
                     raise
-                said = str(error).removeprefix("vocab_size: ").removesuffix(", or character_coverage less")
+                said = str(error).removeprefix("vocab_size: ").removesuffix(", or character_coverage lower")
                 raise UsageError(f"--sizes: {said}") from error
 
         if args.model in (None, "bpe"):

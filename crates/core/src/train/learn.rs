@@ -69,7 +69,7 @@ pub(super) struct Learner {
     lens: Vec<u32>,
     /// Size of each token as counted by `max_token_length`.
     sizes: Vec<u32>,
-    /// The shape of each token, if tokens may not cross characters.
+    /// How the bytes of each token lie within characters; `None` unless tokens must not mix parts of several.
     shapes: Option<Vec<Shape>>,
     /// Was a pair refused because its token is not allowed?
     is_refused: bool,

@@ -5,6 +5,9 @@ use crate::description::{EndOfWord, Normalizer, PreTokenizer, Split};
 use crate::error::{Error, Result};
 use crate::ids::NO_ID;
 
+/// The limit of `max_token_length` for Unigram, as in SentencePiece: the work grows with it.
+const MAX_PIECE_LENGTH: usize = 512;
+
 /// Options of a training run. [`TrainOptions::new`] sets the defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainOptions {
@@ -283,7 +286,7 @@ impl TrainOptions {
         size.checked_sub(other).filter(|&pieces| pieces >= alphabet).ok_or_else(|| {
             Error::training(format!(
                 "{size} is too small for an alphabet of {alphabet} and {other} other tokens; it must be at least {}, or \
-                 character_coverage less",
+                 character_coverage lower",
                 other + alphabet
             ))
             .at("vocab_size")
@@ -353,8 +356,8 @@ impl TrainOptions {
         if model.dialect != Dialect::Tokenizers && model.unk_token.is_none() {
             return wrong("unk_token", "SentencePiece needs an unknown token, such as \"<unk>\"");
         }
-        if model.max_token_length == 0 {
-            return wrong("max_token_length", "must be at least 1");
+        if !(1..=MAX_PIECE_LENGTH).contains(&model.max_token_length) {
+            return wrong("max_token_length", "must be from 1 to 512 for Unigram");
         }
         let symbols = &model.user_defined_symbols;
         for (i, symbol) in symbols.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! The maps of SentencePiece that have a name, made from the Unicode tables.
+//! The character maps that SentencePiece knows by name, made from the Unicode tables.
 //!
-//! In: a name. Out: sequences of characters, each with what it becomes. A character becomes its normal form NFKC; so
-//! does a sequence that is composed into one, in all its spellings. The rules of machine translation (`nmt`) turn odd
-//! blanks into spaces and remove controls; case folding (`cf`) is that of single characters.
+//! In: a name. Out: rules, each a sequence of characters and its replacement. A character is replaced by its NFKC form.
+//! So is every sequence of characters that NFKC composes into one, however its parts are written. `nmt` adds the rules
+//! for machine translation: unusual blanks become spaces, and control characters are removed. `cf` adds the simple case
+//! folding of each character.
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

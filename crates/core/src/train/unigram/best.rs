@@ -11,23 +11,23 @@ use crate::watch::Ticker;
 /// Scratch for the search.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// For each cell the best score of all that comes before it.
+    /// The best score of the text before each position.
     scores: Vec<f64>,
-    /// The piece that ends there on the best way.
+    /// The piece that ends there in the best spelling of that text.
     last: Vec<u32>,
 }
 
 impl Search {
-    /// Finds the best spelling of these cells, without a piece that covers all of them if `is_split`. Calls `each` with
-    /// its pieces, the last first. Returns its score; minus infinity if there is none.
+    /// Finds the best spelling of the text at these positions; with `is_split`, without a piece that covers it all.
+    /// Calls `each` with the pieces, the last first. Returns the score; minus infinity if there is no spelling.
     fn run(
         &mut self,
         pieces: &Pieces,
-        cells: Range<usize>,
+        positions: Range<usize>,
         is_split: bool,
         mut each: impl FnMut(u32),
     ) -> Result<f64> {
-        let count = cells.len();
+        let count = positions.len();
         self.scores.clear();
         try_alloc::resize(&mut self.scores, count + 1, f64::NEG_INFINITY)?;
         self.last.clear();
@@ -35,7 +35,7 @@ impl Search {
         self.scores[0] = 0.0;
         for at in 0..count {
             let before = self.scores[at];
-            for (number, piece) in pieces.at(cells.start + at) {
+            for (number, piece) in pieces.at(positions.start + at) {
                 let end = at + piece.length as usize;
                 if end > count || (is_split && piece.length as usize == count) {
                     continue;
@@ -67,23 +67,24 @@ impl Search {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         for segment in block {
-            let cells = segments.cells_of(segment);
-            ticker.spend(8 * cells.len())?;
+            let positions = segments.positions_of(segment);
+            ticker.spend(8 * positions.len())?;
             let count = segments.count(segment);
-            self.run(pieces, cells, false, |piece| counts[piece as usize] += count)?;
+            self.run(pieces, positions, false, |piece| counts[piece as usize] += count)?;
         }
         Ok(())
     }
 
-    /// The best spelling of a piece by others, unless the piece itself scores less; `None` in that case.
+    /// Writes the best spelling of a piece by shorter pieces into `found`. Returns whether the piece itself scores at
+    /// least as much.
     ///
     /// # Errors
     /// If memory cannot be allocated.
     pub(super) fn alternative(&mut self, pieces: &Pieces, piece: u32, found: &mut Vec<u32>) -> Result<bool> {
         found.clear();
-        let start = pieces.cell(piece);
-        let cells = start..start + pieces.get(piece).length as usize;
-        let score = self.run(pieces, cells, true, |other| found.push(other))?;
+        let start = pieces.position(piece);
+        let positions = start..start + pieces.get(piece).length as usize;
+        let score = self.run(pieces, positions, true, |other| found.push(other))?;
         Ok(score <= pieces.score(piece))
     }
 }

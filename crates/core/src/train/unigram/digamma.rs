@@ -8,7 +8,7 @@ pub(super) fn digamma(mut x: f64) -> f64 {
         x += 1.0;
     }
     let inverse = 1.0 / (x * x);
-    // The coefficients are Bernoulli numbers over twice their index.
+    // The terms of the asymptotic series: Bernoulli numbers B(2n), divided by 2n.
     let series = inverse
         * (1.0 / 12.0
             - inverse * (1.0 / 120.0 - inverse * (1.0 / 252.0 - inverse * (1.0 / 240.0 - inverse / 132.0))));

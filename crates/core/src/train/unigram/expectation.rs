@@ -1,11 +1,12 @@
 //! How often each piece is expected to occur, over all ways to spell each segment.
 //!
-//! In: pieces with their probabilities, and a block of segments. Out: for each piece the sum, over all segments that
-//! hold it, of the share of their spellings that use it, by forward and backward sums.
+//! In: pieces with their probabilities, and a block of segments. Out: the expected count of each piece: for each
+//! segment, the probability that its spelling has the piece at a position, times the count of the segment. They are
+//! computed by forward and backward sums.
 //!
-//! Sums are products of probabilities, not their logarithms. In a long segment these would fall below what a number
-//! can hold. So where they have become small, the sums that are still open are multiplied by a power of two, which is
-//! exact and cancels out in a share.
+//! The sums are of probabilities, not of their logarithms. In a long segment they would become smaller than a number
+//! can be. So where they are small, those that are still needed are multiplied by a power of two, which is exact and
+//! cancels out.
 use std::ops::Range;
 
 use tokenmill_kernels::try_alloc;
@@ -15,19 +16,19 @@ use super::segments::Segments;
 use crate::error::Result;
 use crate::watch::Ticker;
 
-/// Sums below 2^-[`SMALL`] are scaled. Between two looks a sum falls by less than the rest of the range of a number.
+/// Sums below 2^-[`SMALL`] are scaled. Within [`CHECK_EVERY`] positions they cannot fall from there to zero.
 const SMALL: i32 = 256;
 
-/// Cells between two looks at how small the sums have become.
-const LOOK_EVERY: usize = 8;
+/// After so many positions it is checked whether the sums have become small.
+const CHECK_EVERY: usize = 8;
 
 /// The sums of one segment.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
-    /// For each cell the probability of all that comes before it, times 2^`scales`.
+    /// For each position the probability of all that comes before it, times 2^`scales`.
     forward: Vec<f64>,
     scales: Vec<i32>,
-    /// For each cell the probability of all that comes from it on, times a power of two.
+    /// For each position the probability of all that comes from it on, times a power of two.
     backward: Vec<f64>,
 }
 
@@ -45,17 +46,17 @@ pub(super) fn expect(
     ticker: &mut Ticker<'_>,
 ) -> Result<()> {
     for segment in block {
-        let cells = segments.cells_of(segment);
-        ticker.spend(8 * cells.len())?;
-        sums.run_forward(pieces, cells.clone(), longest)?;
-        sums.run_backward(pieces, cells, longest, segments.count(segment) as f64, expected)?;
+        let positions = segments.positions_of(segment);
+        ticker.spend(8 * positions.len())?;
+        sums.run_forward(pieces, positions.clone(), longest)?;
+        sums.run_backward(pieces, positions, longest, segments.count(segment) as f64, expected)?;
     }
     Ok(())
 }
 
 impl Sums {
-    fn run_forward(&mut self, pieces: &Pieces, cells: Range<usize>, longest: usize) -> Result<()> {
-        let count = cells.len();
+    fn run_forward(&mut self, pieces: &Pieces, positions: Range<usize>, longest: usize) -> Result<()> {
+        let count = positions.len();
         self.forward.clear();
         try_alloc::resize(&mut self.forward, count + 1, 0.0)?;
         self.scales.clear();
@@ -63,14 +64,14 @@ impl Sums {
         let mut scale = 0;
         self.forward[0] = 1.0;
         for at in 0..=count {
-            if at % LOOK_EVERY == 0 && at > 0 {
+            if at % CHECK_EVERY == 0 && at > 0 {
                 let open = &mut self.forward[at..(at + longest).min(count + 1)];
                 scale += scale_up(open);
             }
             self.scales[at] = scale;
             if at < count {
                 let before = self.forward[at];
-                for (_, piece) in pieces.at(cells.start + at) {
+                for (_, piece) in pieces.at(positions.start + at) {
                     self.forward[at + piece.length as usize] += before * piece.probability;
                 }
             }
@@ -81,12 +82,12 @@ impl Sums {
     fn run_backward(
         &mut self,
         pieces: &Pieces,
-        cells: Range<usize>,
+        positions: Range<usize>,
         longest: usize,
         weight: f64,
         expected: &mut [f64],
     ) -> Result<()> {
-        let count = cells.len();
+        let count = positions.len();
         self.backward.clear();
         try_alloc::resize(&mut self.backward, count + 1, 0.0)?;
         self.backward[count] = 1.0;
@@ -94,7 +95,7 @@ impl Sums {
         let (mut scale, mut scaled_for) = (0, 0);
         let mut share = weight / self.forward[count];
         for at in (0..count).rev() {
-            if at % LOOK_EVERY == 0 {
+            if at % CHECK_EVERY == 0 {
                 scale += scale_up(&mut self.backward[at + 1..(at + 1 + longest).min(count + 1)]);
             }
             // What is left of the powers of two of both directions.
@@ -105,7 +106,7 @@ impl Sums {
             }
             let before = self.forward[at] * share;
             let mut sum = 0.0;
-            for (number, piece) in pieces.at(cells.start + at) {
+            for (number, piece) in pieces.at(positions.start + at) {
                 let term = piece.probability * self.backward[at + piece.length as usize];
                 expected[number as usize] += before * term;
                 sum += term;
@@ -119,6 +120,9 @@ impl Sums {
 /// Multiplies sums by a power of two if all are small. Returns its exponent.
 fn scale_up(sums: &mut [f64]) -> i32 {
     let small = libm::scalbn(1.0, -SMALL);
+    if sums.first().is_none_or(|&first| first >= small) {
+        return 0;
+    }
     let largest = sums.iter().fold(0.0, |a: f64, &b| a.max(b));
     if largest >= small || largest <= 0.0 {
         return 0;

@@ -2,12 +2,13 @@
 //!
 //! In: distinct pretokens with their counts. Out: pieces with their scores, the logarithms of their probabilities.
 //!
-//! It starts with far too many pieces (`seeds`). A step of expectation and maximization sets their probabilities and
-//! drops those that hardly occur; then those are dropped without which the text loses least likelihood; and so on until
-//! few too many are left. The naive twin in `tokenmill-reference` lists every spelling of every word.
+//! Training starts with far too many pieces (`seeds`). In each round, a step of expectation and maximization sets their
+//! probabilities and drops those that hardly occur; then the pieces are dropped whose loss costs the likelihood of the
+//! text least. Rounds end with slightly more pieces than are wanted. The naive twin in `tokenmill-reference` lists every
+//! spelling of every word.
 //!
-//! Sums are made in the same order for any number of threads, and only of additions, multiplications and functions of
-//! `libm`, so the result is the same to the last bit on every machine.
+//! Sums are made in the same order for any number of threads, with additions, multiplications and functions of `libm`
+//! alone, so the result is the same to the last bit on every machine.
 #![allow(clippy::cast_precision_loss)] // counts become numbers of double precision, which may round them
 
 mod best;
@@ -50,15 +51,15 @@ const LAST_STEPS: usize = 2;
 /// A piece that is expected to occur less often than this is dropped.
 const MIN_EXPECTED: f64 = 0.5;
 
-/// The share of all pieces that is kept each time, in per cent. With 75 and two steps between, as SentencePiece has it, text of
-/// many languages takes 0.7 % more tokens.
-const KEPT: usize = 85;
+/// The per cent of all pieces that is kept in each round. SentencePiece keeps 75, with two steps of expectation and
+/// maximization between rounds: text of many languages then takes 0.7 % more tokens.
+const SHRINKING_FACTOR: usize = 85;
 
-/// Pieces are dropped for their loss until there are so many per cent of what is wanted; of these the most frequent ones stay.
-/// With more, text takes fewer tokens and is less likely.
-const LEFT: usize = 115;
+/// Rounds end with this per cent of the pieces that are wanted; of these the most probable are kept. With a higher value
+/// text takes fewer tokens and is less likely.
+const CANDIDATES: usize = 115;
 
-/// Pieces whose loss is computed in one go.
+/// Pieces for which one unit of work computes the loss.
 const PIECES_PER_UNIT: usize = 1 << 12;
 
 /// What was learned.
@@ -89,9 +90,9 @@ pub(super) fn learn(
     let segments = Segments::new(types, |char| alphabet.covers(char), &mut ticker)?;
     let mut pieces = seeds::seeds(&segments, model.max_token_length, &mut ticker)?;
     drop_reserved(&mut pieces, &segments, options, model)?;
-    let threads = threads::threads_for(segments.cells(), options.num_threads);
+    let threads = threads::threads_for(segments.positions(), options.num_threads);
     let mut learner = Learner { segments, pieces, longest: model.max_token_length, threads, watch };
-    learner.shrink_to(share(wanted, LEFT))?;
+    learner.shrink_to(share(wanted, CANDIDATES))?;
     learner.finish(wanted, &alphabet)
 }
 
@@ -157,7 +158,7 @@ impl Learner<'_> {
             if left <= most {
                 return Ok(());
             }
-            self.prune(most.max(share(left, KEPT)))?;
+            self.prune(most.max(share(left, SHRINKING_FACTOR)))?;
         }
     }
 

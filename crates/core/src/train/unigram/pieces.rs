@@ -1,8 +1,8 @@
-//! The pieces of a vocabulary in training, and where each occurs.
+//! The pieces of a vocabulary in training, and where they occur.
 //!
-//! Pieces are numbered in the order of their bytes. A cell knows the longest piece that begins in it; each piece knows
-//! the longest other one that it begins with, so that a walk along these finds all pieces that begin in a cell. Each
-//! character is a piece, so that a walk ends with one and every text can be spelled.
+//! Pieces are numbered in the order of their bytes. `longest` has, for each position of the text, the longest piece that
+//! begins there, and each piece names its own longest proper prefix that is a piece. All pieces that begin at a position
+//! are found by following these prefixes. Every character is a piece, so every text can be spelled.
 use tokenmill_kernels::try_alloc;
 
 use super::segments::Segments;
@@ -15,7 +15,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Piece {
     /// Its probability.
     pub(super) probability: f64,
-    /// The longest other piece that it begins with; [`NONE`] for a character.
+    /// Its longest proper prefix that is a piece; [`NONE`] for a character.
     pub(super) prefix: u32,
     /// Its length in characters.
     pub(super) length: u32,
@@ -26,16 +26,16 @@ pub(super) struct Pieces {
     all: Vec<Piece>,
     /// The natural logarithms of the probabilities.
     scores: Vec<f64>,
-    /// A cell in which each piece begins.
-    cells: Vec<u32>,
-    /// For each cell the longest piece that begins in it.
+    /// A position at which each piece begins.
+    positions: Vec<u32>,
+    /// The longest piece that begins at each position.
     longest: Vec<u32>,
 }
 
 impl Pieces {
-    pub(super) fn new(all: Vec<Piece>, cells: Vec<u32>, longest: Vec<u32>) -> Result<Self> {
+    pub(super) fn new(all: Vec<Piece>, positions: Vec<u32>, longest: Vec<u32>) -> Result<Self> {
         let scores = try_alloc::filled(0.0, all.len())?;
-        Ok(Self { all, scores, cells, longest })
+        Ok(Self { all, scores, positions, longest })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -56,18 +56,18 @@ impl Pieces {
 
     /// Its bytes.
     pub(super) fn bytes<'a>(&self, piece: u32, segments: &'a Segments) -> &'a [u8] {
-        segments.bytes(self.cells[piece as usize], self.get(piece).length as usize)
+        segments.bytes(self.positions[piece as usize], self.get(piece).length as usize)
     }
 
-    /// The first cell of an occurrence of a piece.
-    pub(super) fn cell(&self, piece: u32) -> usize {
-        self.cells[piece as usize] as usize
+    /// A position at which the piece begins.
+    pub(super) fn position(&self, piece: u32) -> usize {
+        self.positions[piece as usize] as usize
     }
 
-    /// All pieces that begin in a cell, the longest first.
+    /// All pieces that begin at a position, the longest first.
     #[inline]
-    pub(super) fn at(&self, cell: usize) -> At<'_> {
-        At { all: &self.all, next: self.longest[cell] }
+    pub(super) fn at(&self, position: usize) -> At<'_> {
+        At { all: &self.all, next: self.longest[position] }
     }
 
     /// Sets the score of each piece.
@@ -78,12 +78,12 @@ impl Pieces {
         }
     }
 
-    /// Removes the pieces for which `is_kept` is false. Characters must be kept.
+    /// Removes the pieces for which `is_kept` is false. It must be true for characters.
     ///
     /// # Errors
     /// If memory cannot be allocated.
     pub(super) fn retain(&mut self, is_kept: &[bool]) -> Result<()> {
-        // The new number of each piece, or of the longest kept one that it begins with: those come before it.
+        // The new number of each piece; for a removed one, that of its longest kept prefix. Prefixes have lower numbers.
         let mut numbers: Vec<u32> = try_alloc::vec(self.all.len())?;
         let mut count = 0;
         for (old, &is_kept) in is_kept.iter().enumerate() {
@@ -97,12 +97,12 @@ impl Pieces {
             let new = count as usize;
             self.all[new] = Piece { prefix, ..piece };
             self.scores[new] = self.scores[old];
-            self.cells[new] = self.cells[old];
+            self.positions[new] = self.positions[old];
             count += 1;
         }
         self.all.truncate(count as usize);
         self.scores.truncate(count as usize);
-        self.cells.truncate(count as usize);
+        self.positions.truncate(count as usize);
         for longest in &mut self.longest {
             *longest = numbers[*longest as usize];
         }
@@ -110,7 +110,7 @@ impl Pieces {
     }
 }
 
-/// Iterates over the pieces that begin in a cell.
+/// Iterates over the pieces that begin at a position.
 pub(super) struct At<'a> {
     all: &'a [Piece],
     next: u32,

@@ -1,8 +1,8 @@
-//! The first vocabulary: all characters, and the substrings of segments that are worth most.
+//! The first vocabulary: all characters, and the substrings of segments with the highest weights.
 //!
-//! In: segments. Out: at most a million pieces. A substring counts as often as the segments that hold it, each time that
-//! they do; it is worth that times its length. A substring that is always followed by the same character is left out
-//! in favour of the longer one.
+//! In: segments. Out: at most a million pieces of several characters. The weight of a substring is how often it occurs,
+//! counted with the counts of the segments, times its length. A substring that is always followed by the same character
+//! is left out in favour of the longer one.
 use tokenmill_kernels::try_alloc;
 
 use super::pieces::{NONE, Piece, Pieces};
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::ids::to_u32;
 use crate::watch::Ticker;
 
-/// Substrings of several characters that are kept.
+/// The most substrings of several characters that are kept.
 const MAX_SEEDS: usize = 1_000_000;
 
 /// A substring that begins a run of sorted suffixes.
@@ -27,7 +27,7 @@ struct Substring {
 }
 
 impl Substring {
-    fn worth(&self) -> u128 {
+    fn weight(&self) -> u128 {
         u128::from(self.count) * u128::from(self.length)
     }
 }
@@ -44,15 +44,15 @@ pub(super) fn seeds(segments: &Segments, longest: usize, ticker: &mut Ticker<'_>
     found.sort_unstable_by_key(|substring| (substring.rank, substring.length));
 
     let mut all: Vec<Piece> = try_alloc::vec(found.len())?;
-    let mut cells = try_alloc::vec(found.len())?;
-    let mut longest_at = try_alloc::filled(NONE, segments.cells())?;
-    let mut worths: Vec<f64> = try_alloc::vec(found.len())?;
+    let mut positions = try_alloc::vec(found.len())?;
+    let mut longest_at = try_alloc::filled(NONE, segments.positions())?;
+    let mut weights: Vec<f64> = try_alloc::vec(found.len())?;
     let mut open: Vec<u32> = Vec::new();
     let mut next = found.iter().peekable();
-    for (rank, &cell) in (0..).zip(&suffixes) {
+    for (rank, &position) in (0..).zip(&suffixes) {
         ticker.spend(8)?;
         let shared = match (rank as usize).checked_sub(1) {
-            Some(before) => common(segments, suffixes[before], cell, longest),
+            Some(before) => common(segments, suffixes[before], position, longest),
             None => 0,
         };
         while open.last().is_some_and(|&top| all[top as usize].length as usize > shared) {
@@ -62,15 +62,15 @@ pub(super) fn seeds(segments: &Segments, longest: usize, ticker: &mut Ticker<'_>
             let prefix = open.last().copied().unwrap_or(NONE);
             open.push(to_u32(all.len()));
             try_alloc::push(&mut all, Piece { probability: 0.0, prefix, length: substring.length })?;
-            try_alloc::push(&mut cells, cell)?;
+            try_alloc::push(&mut positions, position)?;
             // A million times 2^64 is a number of double precision like any other.
-            try_alloc::push(&mut worths, substring.count as f64 * f64::from(substring.length))?;
+            try_alloc::push(&mut weights, substring.count as f64 * f64::from(substring.length))?;
         }
-        longest_at[cell as usize] = open.last().copied().unwrap_or(NONE);
+        longest_at[position as usize] = open.last().copied().unwrap_or(NONE);
     }
-    let total = libm::log(worths.iter().sum());
-    let mut pieces = Pieces::new(all, cells, longest_at)?;
-    pieces.set_scores(worths.iter().map(|&worth| libm::log(worth) - total));
+    let total = libm::log(weights.iter().sum());
+    let mut pieces = Pieces::new(all, positions, longest_at)?;
+    pieces.set_scores(weights.iter().map(|&weight| libm::log(weight) - total));
     Ok(pieces)
 }
 
@@ -81,7 +81,7 @@ fn substrings(
     longest: usize,
     ticker: &mut Ticker<'_>,
 ) -> Result<Vec<Substring>> {
-    let of_cell = segments.of_cells()?;
+    let segment_of = segments.segment_of_positions()?;
     let mut found = Vec::new();
     // Substrings of the latest suffix, each longer than the one before.
     let mut open: Vec<Substring> = Vec::new();
@@ -101,32 +101,32 @@ fn substrings(
         Ok(())
     };
     let mut before = None;
-    for (rank, &cell) in (0..).zip(suffixes) {
+    for (rank, &position) in (0..).zip(suffixes) {
         ticker.spend(16)?;
-        let segment = of_cell[cell as usize] as usize;
-        let (cells, count) = (segments.cells_of(segment), segments.count(segment));
-        let shared = before.map_or(0, |before| common(segments, before, cell, longest));
+        let segment = segment_of[position as usize] as usize;
+        let (positions, count) = (segments.positions_of(segment), segments.count(segment));
+        let shared = before.map_or(0, |before| common(segments, before, position, longest));
         close(&mut open, shared)?;
         // A character is a piece, whatever follows it.
         if open.is_empty() {
             open.push(Substring { rank, length: 1, count: 0 });
         }
-        let length = to_u32(longest.min(cells.end - cell as usize));
+        let length = to_u32(longest.min(positions.end - position as usize));
         match open.last_mut() {
             Some(top) if top.length == length => top.count += count,
             _ => open.push(Substring { rank, length, count }),
         }
-        before = Some(cell);
+        before = Some(position);
     }
     close(&mut open, 0)?;
     Ok(found)
 }
 
-/// Keeps characters, and the [`MAX_SEEDS`] other substrings that are worth most; of equal ones those that come first.
+/// Keeps characters, and the [`MAX_SEEDS`] other substrings with the highest weights; of equal ones those that come first.
 fn keep_the_best(found: &mut Vec<Substring>) {
     let longer = found.iter().filter(|substring| substring.length > 1).count();
     let order = |substring: &Substring| {
-        (substring.length > 1, std::cmp::Reverse(substring.worth()), substring.rank, substring.length)
+        (substring.length > 1, std::cmp::Reverse(substring.weight()), substring.rank, substring.length)
     };
     if longer > MAX_SEEDS {
         let kept = found.len() - longer + MAX_SEEDS;

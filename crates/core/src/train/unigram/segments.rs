@@ -18,14 +18,14 @@ pub(super) const END: u8 = 0xFF;
 /// The work of training is cut into so many parts, whatever the number of threads, so that sums are the same for any.
 const BLOCKS: usize = 16;
 
-/// Segments with their counts. Their characters are numbered through; a number is called a cell.
+/// Segments with their counts. A position is the number of a character, counted over all segments.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     /// The bytes of all segments, each followed by [`END`].
     text: Vec<u8>,
-    /// The first byte of each cell.
+    /// The first byte of the character at each position.
     at: Vec<u32>,
-    /// The first cell of each segment, and after the last the number of cells.
+    /// The first position of each segment, and after the last the number of positions.
     first: Vec<u32>,
     counts: Vec<u64>,
 }
@@ -40,20 +40,21 @@ impl Segments {
         is_covered: impl Fn(char) -> bool,
         ticker: &mut Ticker<'_>,
     ) -> Result<Self> {
-        let mut table = Table::new(false);
         let mut is_cut = false;
-        for (bytes, count) in types.iter() {
+        for (bytes, _) in types.iter() {
             ticker.spend(bytes.len())?;
-            for part in text(bytes)?.split(|char| !is_covered(char)) {
-                is_cut |= part.len() < bytes.len();
-                if !part.is_empty() {
-                    table.add(part.as_bytes(), count, 0)?;
-                }
-            }
+            is_cut |= !text(bytes)?.chars().all(&is_covered);
         }
         if !is_cut {
-            drop(table);
             return Self::of(types, ticker);
+        }
+        let mut table = Table::new(false);
+        for (bytes, count) in types.iter() {
+            ticker.spend(bytes.len())?;
+            let parts = text(bytes)?.split(|char| !is_covered(char));
+            parts
+                .filter(|part| !part.is_empty())
+                .try_for_each(|part| table.add(part.as_bytes(), count, 0))?;
         }
         Self::of(&Types::from_table(&table, false, ticker)?, ticker)
     }
@@ -84,28 +85,28 @@ impl Segments {
         Ok(all)
     }
 
-    /// Number of cells.
-    pub(super) fn cells(&self) -> usize {
+    /// Number of positions.
+    pub(super) fn positions(&self) -> usize {
         self.at.len()
     }
 
-    /// The text from a cell on, beyond the end of its segment.
-    pub(super) fn from(&self, cell: u32) -> &[u8] {
-        &self.text[self.at[cell as usize] as usize..]
+    /// The text from a position on, past the end of its segment.
+    pub(super) fn from(&self, position: u32) -> &[u8] {
+        &self.text[self.at[position as usize] as usize..]
     }
 
-    /// The bytes of so many cells of a segment.
-    pub(super) fn bytes(&self, cell: u32, length: usize) -> &[u8] {
-        let from = self.from(cell);
-        let next = self.at.get(cell as usize + length).map_or(usize::MAX, |&at| at as usize);
-        let size = next.saturating_sub(self.at[cell as usize] as usize).min(from.len());
-        // The next cell may be that of another segment.
+    /// The bytes of `length` characters of a segment.
+    pub(super) fn bytes(&self, position: u32, length: usize) -> &[u8] {
+        let from = self.from(position);
+        let next = self.at.get(position as usize + length).map_or(usize::MAX, |&at| at as usize);
+        let size = next.saturating_sub(self.at[position as usize] as usize).min(from.len());
+        // The next position may be that of another segment.
         let bytes = &from[..size];
         bytes.strip_suffix(&[END]).unwrap_or(bytes)
     }
 
-    /// The cells of a segment.
-    pub(super) fn cells_of(&self, segment: usize) -> Range<usize> {
+    /// The positions of a segment.
+    pub(super) fn positions_of(&self, segment: usize) -> Range<usize> {
         self.first[segment] as usize..self.first[segment + 1] as usize
     }
 
@@ -114,11 +115,11 @@ impl Segments {
         self.counts[segment]
     }
 
-    /// The segment of each cell.
-    pub(super) fn of_cells(&self) -> Result<Vec<u32>> {
-        let mut segments = try_alloc::vec(self.cells())?;
+    /// The segment of each position.
+    pub(super) fn segment_of_positions(&self) -> Result<Vec<u32>> {
+        let mut segments = try_alloc::vec(self.positions())?;
         for segment in 0..self.len() {
-            segments.extend(self.cells_of(segment).map(|_| to_u32(segment)));
+            segments.extend(self.positions_of(segment).map(|_| to_u32(segment)));
         }
         Ok(segments)
     }
@@ -128,11 +129,11 @@ impl Segments {
         self.counts.len()
     }
 
-    /// The segments in [`BLOCKS`] parts with about as many cells.
+    /// The segments in [`BLOCKS`] parts with about as many positions.
     pub(super) fn blocks(&self) -> Vec<Range<usize>> {
         let bound = |block: usize| {
-            let cells = (self.cells() as u64 * block as u64 / BLOCKS as u64) as u32;
-            self.first[..self.len()].partition_point(|&first| first < cells)
+            let positions = (self.positions() as u64 * block as u64 / BLOCKS as u64) as u32;
+            self.first[..self.len()].partition_point(|&first| first < positions)
         };
         (0..BLOCKS)
             .map(|block| bound(block)..if block + 1 == BLOCKS { self.len() } else { bound(block + 1) })

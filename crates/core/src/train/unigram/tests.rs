@@ -57,17 +57,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn suffixes_are_sorted_as_far_as_a_piece_reaches(words in words()) {
+    fn suffixes_are_sorted_as_far_as_a_piece_reaches(
+        words in words(),
+        large in prop::sample::select(vec![1, 3, 10, usize::MAX]),
+    ) {
         let segments = segments(&words);
-        let sorted = suffixes::sorted(&segments, LONGEST, &mut Ticker::new(&Unwatched)).unwrap();
-        let text = |cell: u32| {
-            let bytes = segments.from(cell);
+        let sorted = suffixes::sorted_by(&segments, LONGEST, large, &mut Ticker::new(&Unwatched)).unwrap();
+        let text = |position: u32| {
+            let bytes = segments.from(position);
             let end = bytes.iter().position(|&byte| byte == segments::END).unwrap();
             std::str::from_utf8(&bytes[..end]).unwrap()
         };
-        let mut cells = sorted.clone();
-        cells.sort_unstable();
-        prop_assert_eq!(cells, (0..to_u32(segments.cells())).collect::<Vec<_>>());
+        let mut positions = sorted.clone();
+        positions.sort_unstable();
+        prop_assert_eq!(positions, (0..to_u32(segments.positions())).collect::<Vec<_>>());
         for two in sorted.windows(2) {
             let (a, b) = (text(two[0]), text(two[1]));
             let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
@@ -105,8 +108,8 @@ proptest! {
         prop_assert_eq!(spelled(&pieces, &segments), all.keys().cloned().collect::<Vec<_>>());
         let total: f64 = all.iter().map(|(piece, (count, _))| *count as f64 * piece.chars().count() as f64).sum();
         for (number, (piece, (count, _))) in (0..).zip(&all) {
-            let worth = *count as f64 * piece.chars().count() as f64;
-            prop_assert!(close(pieces.get(number).probability, worth / total), "{}", piece);
+            let weight = *count as f64 * piece.chars().count() as f64;
+            prop_assert!(close(pieces.get(number).probability, weight / total), "{}", piece);
         }
     }
 
@@ -133,7 +136,7 @@ proptest! {
             let mut counts = vec![0; texts.len()];
             let one = self::segments(&BTreeMap::from([(word.clone(), 1)]));
             prop_assert_eq!(one.len(), 1);
-            let segment = (0..segments.len()).find(|&i| segments.bytes(segments.cells_of(i).start as u32, segments.cells_of(i).len()) == word.as_bytes()).unwrap();
+            let segment = (0..segments.len()).find(|&i| segments.bytes(segments.positions_of(i).start as u32, segments.positions_of(i).len()) == word.as_bytes()).unwrap();
             Search::default().count(&segments, segment..segment + 1, &pieces, &mut counts, &mut Ticker::new(&Unwatched)).unwrap();
             let found: f64 = counts.iter().enumerate().map(|(piece, &n)| {
                 pieces.score(to_u32(piece)) * (n / count) as f64
@@ -232,7 +235,7 @@ fn sums_of_long_segments_do_not_vanish() {
     let mut got = vec![0.0; pieces.len()];
     let mut sums = Sums::default();
     expect(&segments, 0..1, &pieces, 16, &mut sums, &mut got, &mut Ticker::new(&Unwatched)).unwrap();
-    let want = expected_by_logarithms(&pieces, segments.cells());
+    let want = expected_by_logarithms(&pieces, segments.positions());
     let worst =
         got.iter().zip(&want).map(|(got, want)| (got - want).abs() / (1.0 + want)).fold(0.0, f64::max);
     assert!(worst < 1e-6, "{worst}");

@@ -1,13 +1,13 @@
-//! What no piece of SentencePiece crosses.
+//! The split of SentencePiece's trainer: no piece crosses the end of one of these words.
 //!
-//! In: normalized text, in which spaces are marks. Out: words that begin with a mark, without user-defined symbols, and
-//! cut where the script changes and around digits where that is asked for.
+//! In: normalized text, in which each space is a mark. Out: words, each of which begins with a mark or behind a
+//! user-defined symbol. If asked for, they are also cut where the script changes, and around digits.
 use crate::error::Result;
 use crate::pretokenize::Scripts;
 use crate::special::{LiteralMatcher, TextPart};
 use crate::watch::Ticker;
 
-/// The mark of a space.
+/// The mark that stands for a space.
 pub(super) const MARK: char = '\u{2581}';
 
 /// The cuts of one set of options.
