@@ -51,6 +51,21 @@ def ranks() -> dict[bytes, int]:
 
 
 @cache
+def arrow() -> Any:
+    return import_module("pyarrow")
+
+
+@cache
+def arrow_batch() -> Any:
+    return arrow().record_batch({"text": [TEXT, None, "low"]})
+
+
+@cache
+def arrow_table() -> Any:
+    return arrow().Table.from_batches([arrow_batch()] * 3)
+
+
+@cache
 def state() -> bytes:
     import tokenmill
 
@@ -161,6 +176,8 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.LoadFinding": lambda: load(folder() / "vocab.txt").load_report.tolerated[0],
         "tokenmill.TrainingReport": lambda: tokenmill.train(texts=[TEXT], num_merges=5).training_report,
         "tokenmill._core.ReadyIds": lambda: base().encode_batch([TEXT])._ready_ids,
+        "tokenmill._core.ArrowBatch": lambda: base().encode_arrow(arrow_batch()),
+        "tokenmill._core.ArrowStream": lambda: base().encode_arrow(arrow_table()),
         "tokenmill._core.EncodedRows": lambda: base().encode_batch([TEXT], offsets=True)._encodings,
         "tokenmill.model_inputs.Collator": lambda: import_module("tokenmill").collator(base(), **ARRAYS),
         "tokenmill.model_inputs.ModelInputs": lambda: base()([TEXT, "low"], padding=True, **ARRAYS),
@@ -313,6 +330,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "edit": lambda o: o.edit(TEXT, o.encode_with_offsets(TEXT), 5, 9, "low").encoding,
         "embedding_plan": lambda o: o.embedding_plan(49_990),
         "encode": lambda o: o.encode(TEXT, special="parse"),
+        "encode_arrow": lambda o: o.encode_arrow(arrow_batch(), offsets=True),
         "encode_batch": lambda o: o.encode_batch([TEXT, "low"], num_threads=2),
         "encode_nbest": refuses(lambda o: o.encode_nbest("low", 2)),
         "encode_to_numpy": lambda o: o.encode_to_numpy(TEXT),
@@ -416,6 +434,8 @@ METHODS: dict[str, dict[str, Call]] = {
         "to_arrow": lambda o: o.to_arrow(),
         "to_lists": lambda o: o.to_lists(),
     },
+    "tokenmill._core.ArrowBatch": {},
+    "tokenmill._core.ArrowStream": {},
     "tokenmill._core.EncodedRows": {
         "byte_offsets": lambda o: o.byte_offsets(0, 1, 1),
         "encodings": lambda o: o.encodings(),

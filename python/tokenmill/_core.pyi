@@ -24,6 +24,8 @@ from .stages import Audit, Plan
 
 __all__ = [
     "Appender",
+    "ArrowBatch",
+    "ArrowStream",
     "DecodeStream",
     "EncodedRows",
     "Encoding",
@@ -61,10 +63,6 @@ _Text = str | bytes | bytearray | memoryview
 _Words = Sequence[_Text]
 
 @type_check_only
-class _ArrowStrings(Protocol):
-    def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
-
-@type_check_only
 class _CallSignature:
     def __get__(self, instance: Tokenizer, owner: object = None, /) -> Signature: ...
 
@@ -85,6 +83,29 @@ _Splitter = Callable[[str], Iterable[tuple[int, int]] | Iterable[str]]
 _Conversation = Sequence[Mapping[str, Any]]
 _Tool = Mapping[str, Any] | Callable[..., Any]
 _Progress = Callable[[str, int, int], object] | None
+
+@type_check_only
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
+
+@type_check_only
+class _ArrowStreamable(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+
+@final
+class ArrowBatch:
+    """A batch with columns of ids and counts. Any Arrow library takes it: `pyarrow.record_batch(batch)`."""
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
+
+@final
+class ArrowStream:
+    """Batches with columns of ids and counts, each of which is made when it is asked for. Any Arrow library takes it:
+    `pyarrow.RecordBatchReader.from_stream(stream)`, `pyarrow.table(stream)`, `polars.DataFrame(stream)`.
+    """
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
 
 @final
 class Encoding:
@@ -649,9 +670,63 @@ class Tokenizer:
         array([257,  32, 257], dtype=uint16)
         """
     @overload
+    def encode_arrow(
+        self,
+        data: _ArrowArray,
+        column: str = "text",
+        *,
+        ids_column: str | None = "ids",
+        count_column: str | None = "n_tokens",
+        dtype: npt.DTypeLike = "uint32",
+        offsets: bool = False,
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        num_threads: int | None = 1,
+    ) -> ArrowBatch:
+        """The ids of a column of texts, as new columns beside those that are there.
+
+        `data` is what exports Arrow's C data or stream interface: a batch, table or reader of
+        pyarrow, a frame of Polars, a relation of DuckDB. Its columns are passed on without a copy,
+        nulls and metadata of the schema included. A batch gives an `ArrowBatch`, anything else a
+        lazy `ArrowStream`: each of its batches is encoded when a consumer asks for it, so that
+        memory is that of one batch and its ids. Neither needs pyarrow.
+
+        `column` holds text: string, large_string, string_view, the three of binary, or a dictionary
+        of one of these. `ids_column` is the name of a `large_list` of `dtype` (uint16, uint32,
+        int32, int64 or uint64), `count_column` of the number of ids (int64). Both are null where the
+        text is. None leaves a column out; without `ids_column` no ids are stored. `offsets=True`
+        adds `starts` and `ends`, a `large_list` of uint32 each: the part of the text that each id
+        stands for, in characters (of a binary column as for `bytes`).
+
+        Raises `ValueError` for a column that is missing, a name that is there already and a `dtype`
+        that cannot hold the largest id, `TypeError` for a column of another type, both before the
+        first batch, and what `encode` raises, with the row. Within a stream an error reaches the
+        consumer as its own library's, with our message and the number of the row in the stream.
+
+        >>> import pyarrow as pa
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> batch = pa.record_batch({"id": [1, 2], "text": ["low", None]})
+        >>> pa.record_batch(tok.encode_arrow(batch)).to_pylist()
+        [{'id': 1, 'text': 'low', 'ids': [257], 'n_tokens': 1}, {'id': 2, 'text': None, 'ids': None, 'n_tokens': None}]
+        """
+    @overload
+    def encode_arrow(
+        self,
+        data: _ArrowStreamable,
+        column: str = "text",
+        *,
+        ids_column: str | None = "ids",
+        count_column: str | None = "n_tokens",
+        dtype: npt.DTypeLike = "uint32",
+        offsets: bool = False,
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        num_threads: int | None = 1,
+    ) -> ArrowStream: ...
+    @overload
     def encode_batch(
         self,
-        texts: Iterable[_Text] | _ArrowStrings,
+        texts: Iterable[_Text] | _ArrowArray | _ArrowStreamable,
         *,
         dtype: npt.DTypeLike = "uint32",
         offsets: Literal[False] = False,
@@ -665,8 +740,8 @@ class Tokenizer:
         """The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
 
         Rows are the same as from `encode`, for every `num_threads`. `texts` is an iterable of
-        texts, or an Arrow array of strings (string, large_string or string_view), which is read
-        without making Python strings: a null gives an empty row, and stays null in
+        texts, or an Arrow array or stream of strings or bytes (`encode_arrow` says of which types),
+        which is read without making Python strings: a null gives an empty row, and stays null in
         `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
         part of its text that each id stands for, in characters and in bytes, as from
         `encode_with_offsets`. `untrusted` has for each text what `encode` takes, or None;
@@ -681,7 +756,7 @@ class Tokenizer:
     @overload
     def encode_batch(
         self,
-        texts: Iterable[_Text] | _ArrowStrings,
+        texts: Iterable[_Text] | _ArrowArray | _ArrowStreamable,
         *,
         dtype: npt.DTypeLike = "uint32",
         offsets: Literal[True],
@@ -1345,7 +1420,7 @@ class Tokenizer:
         """
     def count_batch(
         self,
-        texts: Iterable[_Text] | _ArrowStrings,
+        texts: Iterable[_Text] | _ArrowArray | _ArrowStreamable,
         *,
         add_special_tokens: bool = False,
         special: _Special = "text",

@@ -227,6 +227,16 @@ class Exports:
         return self.pair
 
 
+@dataclass(frozen=True)
+class Streams:
+    """An object that gives this for an Arrow stream."""
+
+    capsule: Any
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self.capsule
+
+
 def rows(error: type[BaseException], *entries: tuple[Any, ...]) -> Iterator[Row]:
     for name, run, says, *facts in entries:
         yield Row(name, run, error, says, facts[0] if facts else {})

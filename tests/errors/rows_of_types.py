@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import UserDict
 from typing import Any
 
-from errors.making import Exports, Run, array, column, forcing, load, rows, train, with_tok
+from errors.making import Exports, Run, Streams, array, column, forcing, load, rows, train, with_tok
 
 
 def made(name: str, *tables: Any, **options: Any) -> Run:
@@ -80,14 +80,29 @@ CALLS = rows(
         'texts is an Arrow array of type "l" (its format), but must be of string, large_string or',
     ),
     (
-        "an Arrow array of bytes to count",
-        with_tok(lambda tok, _: tok.count_batch(column([b"low"]))),
-        'type "z"',
+        "an Arrow array of lists to count",
+        with_tok(lambda tok, _: tok.count_batch(column([["low"]]))),
+        'type "+l"',
     ),
     (
-        "an Arrow array with a dictionary",
-        with_tok(lambda tok, _: tok.encode_batch(column(["low"]).dictionary_encode())),
+        "an Arrow array with a dictionary of numbers",
+        with_tok(lambda tok, _: tok.encode_batch(column([1]).dictionary_encode())),
         "cast it, or pass a list of texts",
+    ),
+    (
+        "a stream that is none",
+        with_tok(lambda tok, _: tok.encode_arrow(Streams((1, 2)))),
+        "what data.__arrow_c_stream__() gives must be the capsule of a stream, not tuple",
+    ),
+    (
+        "a list for encode_arrow",
+        with_tok(lambda tok, _: tok.encode_arrow(["low"])),
+        "data must be an Arrow batch, table or stream",
+    ),
+    (
+        "a column of numbers",
+        with_tok(lambda tok, _: tok.encode_arrow(column([{"text": 1}]))),
+        'column "text" of data is an Arrow array of type "l" (its format)',
     ),
     (
         "an export that is none",

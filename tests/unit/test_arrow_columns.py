@@ -77,16 +77,59 @@ def test_special_tokens_and_errors_are_those_of_texts(tok: Any, native: Any) -> 
     "column",
     [
         pa.array([1, 2]),
-        pa.array([b"low"]),
         pa.array([["low"]]),
-        pa.array(["low"]).dictionary_encode(),
+        pa.array([1, 2]).dictionary_encode(),
         pa.record_batch({"text": ["low"]}),
+        pa.table({"text": ["low"]}),
+        pa.array([b"low"], type=pa.binary(3)),
     ],
 )
 def test_other_columns_are_refused(tok: Any, column: Any) -> None:
     for use in (tok.encode_batch, tok.count_batch):
         with pytest.raises(TypeError, match="string, large_string or string_view"):
             use(column)
+
+
+@pytest.mark.parametrize("type", ["binary", "large_binary", "binary_view"])
+def test_bytes_are_those_of_texts(tok: Any, type: str) -> None:
+    given = [b"low", None, b"", "你好 🦊 and more than twelve bytes".encode(), b"\xff\xfe"]
+    column = pa.array(given, type=getattr(pa, type)())
+    assert tok.encode_batch(column).to_lists() == tok.encode_batch([text or b"" for text in given]).to_lists()
+
+
+@pytest.mark.parametrize("index", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("type", [*TYPES, "binary"])
+def test_a_dictionary_is_its_strings(tok: Any, index: str, type: str) -> None:
+    words = pa.array(["low", None, "lower and a few more bytes", ""]).cast(getattr(pa, type)())
+    indices = pa.array([2, 0, None, 1, 3, 2], type=getattr(pa, index)())
+    column = pa.DictionaryArray.from_arrays(indices, words)
+    texts = ["lower and a few more bytes", "low", "", "", "", "lower and a few more bytes"]
+    for part in (slice(None), slice(1, 4), slice(6, None)):
+        batch = tok.encode_batch(column[part])
+        assert batch.to_lists() == tok.encode_batch(texts[part]).to_lists()
+        nulls = [False, False, True, True, False, False][part]
+        assert [row is None for row in batch.to_arrow().to_pylist()] == nulls
+
+
+@pytest.mark.parametrize("chunks", [[], [[]], [["low"], [], ["lower", None], ["low"] * 9]])
+def test_a_chunked_column_is_taken_as_it_is(tok: Any, chunks: list[list[str | None]]) -> None:
+    column = pa.chunked_array(chunks, type=pa.string())
+    given = [text or "" for chunk in chunks for text in chunk]
+    batch = tok.encode_batch(column)
+    assert batch.to_lists() == tok.encode_batch(given).to_lists()
+    assert batch.to_arrow().to_pylist() == [
+        None if text is None else tok.encode(text) for text in column.to_pylist()
+    ]
+    assert tok.count_batch(column).tolist() == [len(row) for row in batch]
+    assert tok.encode_batch(column, offsets=True).to_lists() == batch.to_lists()
+    with pytest.raises(tok_errors(), match=r"texts\[1\]"):
+        tok.encode_batch(pa.chunked_array([["low"], ["low<s>"]]), special="raise")
+
+
+def tok_errors() -> Any:
+    from tokenmill.errors import SpecialTokenError
+
+    return SpecialTokenError
 
 
 class Once:

@@ -26,7 +26,10 @@ pub mod try_alloc;
 mod u32_array;
 mod utf8;
 
-pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
+pub use arrow::{
+    AddedColumn, ArrowArray, ArrowSchema, ArrowStream, BatchSource, ColumnError, Field, ImportedArray,
+    ImportedStream, Items, StreamError, StringColumn, Values, exported_stream, extended,
+};
 pub use automaton::{Automaton, NO_KEY, State};
 pub use code_units::{CodeUnit, UnitWidth, append_code_units, fill_code_units, guess_length, measure};
 pub use made_once::MadeOnce;

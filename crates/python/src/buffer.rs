@@ -1,8 +1,9 @@
 //! The only unsafe code of the binding. In: Python objects. Out: their memory, read or written in place.
 //!
-//! Strings are read and written as code units, [lists of ids](lists) item by item, and columns of
-//! strings are taken over. [objects] and [copies](numbers) are made so that a lack of memory is an
+//! Strings are read and written as code units, [lists of ids](lists) item by item, and [Arrow](arrow) columns are
+//! taken over and passed on. [objects] and [copies](numbers) are made so that a lack of memory is an
 //! error. Special methods get [their documentation](document).
+mod arrow;
 mod lists;
 mod numbers;
 pub(crate) mod objects;
@@ -12,20 +13,23 @@ mod units;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use pyo3::types::string::PyStringData;
-use pyo3::types::{PyCapsule, PyString};
 use tokenmill_core::engine::CodeUnits;
 use tokenmill_core::error::{Error, Result};
-use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, OutOfMemory, StringColumn, pages, try_alloc};
 use tokenmill_kernels::{
     CodeUnit, Prefetcher, UnitWidth, append_code_units, fill_code_units, guess_length, measure,
 };
+use tokenmill_kernels::{OutOfMemory, pages, try_alloc};
 
-use crate::exceptions::{out_of_memory, raise, wrong_type};
+use crate::exceptions::{out_of_memory, raise};
 
+pub(crate) use self::arrow::{
+    Imported, array_capsules, column_error, holds_interpreter, imported, raise_later, schema_capsule,
+    stream_capsule,
+};
 pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
 pub(crate) use self::numbers::numbers;
 pub(crate) use self::slots::document;
@@ -293,36 +297,4 @@ pub(crate) fn ascii_string(
         return Err(raise(py, Error::internal("text that was measured as ASCII is not")));
     }
     Ok(string.cast_into()?)
-}
-
-/// The column of strings that an object exports by Arrow's C data interface; `None` for other objects.
-pub(crate) fn string_column(object: &Bound<'_, PyAny>) -> PyResult<Option<StringColumn>> {
-    let Some(export) = object.getattr_opt("__arrow_c_array__")? else { return Ok(None) };
-    let pair = export.call0()?;
-    let Ok((schema, array)) = pair.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>() else {
-        let expected = "the capsules of a schema and of an array";
-        return Err(wrong_type("what texts.__arrow_c_array__() gives", expected, &pair));
-    };
-    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
-    let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<ArrowArray>();
-    // SAFETY: by the interface, capsules of these names hold these structures. Both live to the end
-    // of this function, and no one else has them.
-    match unsafe { StringColumn::take(schema.as_ptr(), array.as_ptr()) } {
-        Ok(column) => Ok(Some(column)),
-        Err(error) => Err(column_error("texts", error)),
-    }
-}
-
-/// The Python error for a column, or for a row of it.
-pub(crate) fn column_error(name: &str, error: ColumnError) -> PyErr {
-    match error {
-        ColumnError::Type(found) => PyTypeError::new_err(format!(
-            "{name} is an Arrow array of type {found:?} (its format), but must be of string, large_string or \
-             string_view; cast it, or pass a list of texts"
-        )),
-        ColumnError::Released => PyValueError::new_err(format!("{name} is an Arrow array that was released")),
-        ColumnError::Broken(reason) => {
-            PyValueError::new_err(format!("{name} is no sound Arrow array: {reason}"))
-        }
-    }
 }

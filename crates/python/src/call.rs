@@ -9,10 +9,10 @@ use tokenmill_core::engine::{
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
-use tokenmill_kernels::StringColumn;
 
 use crate::argument_place::{ArgumentPlace, Naming};
-use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_units};
+use crate::buffer::{Surrogates, WideUnits, wide_units};
+use crate::columns::Columns;
 use crate::convert::{self, Given, look};
 use crate::exceptions::{gather, out_of_memory};
 use crate::text::PyText;
@@ -103,10 +103,10 @@ pub(crate) fn in_blocks<T: Send>(
     }
 }
 
-/// The texts of a batch: Python objects, or a column.
+/// The texts of a batch: Python objects, or a column, which may be cut into several arrays.
 enum Texts<'a> {
     Objects(Vec<Row<'a>>),
-    Column(&'a StringColumn),
+    Columns(&'a Columns),
 }
 
 /// The text of a Python object.
@@ -153,7 +153,7 @@ impl Texts<'_> {
     fn len(&self) -> usize {
         match self {
             Self::Objects(texts) => texts.len(),
-            Self::Column(column) => column.len(),
+            Self::Columns(columns) => columns.len(),
         }
     }
 
@@ -161,15 +161,8 @@ impl Texts<'_> {
     fn rows(&self, py: Python<'_>) -> PyResult<Vec<Option<Source<'_>>>> {
         match self {
             Self::Objects(texts) => gather(texts.iter().map(|text| Ok(Some(text.source())))),
-            Self::Column(column) => {
-                let mut rows = try_alloc::vec(column.len()).map_err(out_of_memory)?;
-                for row in 0..column.len() {
-                    look(py, row)?;
-                    let bytes =
-                        column.get(row).map_err(|error| column_error(&format!("texts[{row}]"), error))?;
-                    rows.push(bytes.map(|bytes| Source::Text(Text::Bytes(bytes))));
-                }
-                Ok(rows)
+            Self::Columns(columns) => {
+                columns.rows(py, |bytes| bytes.map(|bytes| Source::Text(Text::Bytes(bytes))))
             }
         }
     }
@@ -182,8 +175,8 @@ impl Texts<'_> {
                 Row::Read(text) => text.length(&objects[row]),
                 Row::Unread(_) => Ok(Length::Characters(objects[row].len()?)),
             },
-            Self::Column(column) => {
-                let text = column_text(column, row).map_err(PyValueError::new_err)?;
+            Self::Columns(columns) => {
+                let text = column_text(columns, row).map_err(PyValueError::new_err)?;
                 Ok(Length::Characters(text.chars().count()))
             }
         }
@@ -212,8 +205,8 @@ impl Texts<'_> {
                     }
                 },
             },
-            (pairs, Self::Column(column)) => {
-                let text = column_text(column, row).map_err(Error::argument)?;
+            (pairs, Self::Columns(columns)) => {
+                let text = column_text(columns, row).map_err(Error::argument)?;
                 ranges_of_characters(text, &[], pairs, watch)
             }
         }
@@ -232,8 +225,8 @@ impl Texts<'_> {
 }
 
 /// A text of a column as a string, so that its characters can be counted; empty for a null.
-pub(crate) fn column_text(column: &StringColumn, row: usize) -> std::result::Result<&str, String> {
-    let bytes = column.get(row).ok().flatten().unwrap_or_default();
+pub(crate) fn column_text(columns: &Columns, row: usize) -> std::result::Result<&str, String> {
+    let bytes = columns.get(row).ok().flatten().unwrap_or_default();
     std::str::from_utf8(bytes)
         .map_err(|_| format!("texts[{row}] is not UTF-8, so that it has no characters to mark as untrusted"))
 }
@@ -309,10 +302,10 @@ fn with_read_texts<'py, T>(
 ) -> PyResult<BatchResult<T>> {
     let py = texts.py();
     refuse_one_text(texts)?;
-    if let Some(column) = string_column(texts)? {
-        let result = work((py, &Texts::Column(&column)), &[]);
+    if let Some(columns) = Columns::of(texts)? {
+        let result = work((py, &Texts::Columns(&columns)), &[]);
         // The release callback is foreign code: it may wait for a thread that needs the interpreter lock.
-        py.detach(|| drop(column));
+        py.detach(|| drop(columns));
         return result;
     }
     let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
@@ -360,7 +353,7 @@ fn with_read<T: Send>(
     let result = run(py, size, |watch| {
         work(&rows, special, *threads, watch).map_err(|error| texts.locate(error, &places))
     })?;
-    let may_be_null = matches!(texts, Texts::Column(_));
+    let may_be_null = matches!(texts, Texts::Columns(_));
     let nulls = may_be_null.then(|| gather(rows.iter().map(|row| Ok(row.is_none())))).transpose()?;
     Ok(BatchResult { result, nulls })
 }

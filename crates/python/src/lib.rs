@@ -9,6 +9,7 @@ mod arrays;
 mod buffer;
 mod call;
 mod chunk_stream;
+mod columns;
 mod constructors;
 mod convert;
 mod cpu;
@@ -50,6 +51,8 @@ mod _core {
     use super::appender::Appender;
     #[pymodule_export]
     use super::arrays::{best_fit_windows, flat_rows, mask_rows, pad_rows, position_rows};
+    #[pymodule_export]
+    use super::columns::{ArrowBatch, ArrowStream};
     #[pymodule_export]
     use super::cpu::force_cpu;
     #[pymodule_export]

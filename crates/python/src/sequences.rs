@@ -13,8 +13,9 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::argument_place::{ArgumentPlace, Naming};
-use crate::buffer::{Surrogates, column_error, string_column};
+use crate::buffer::Surrogates;
 use crate::call::{BatchResult, column_text, refuse_one_text};
+use crate::columns::Columns;
 use crate::convert::{self, look};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise, wrong_type};
@@ -191,10 +192,8 @@ impl SampleEncoder<'_> {
         let naming = Naming::Texts;
         let place = |row| naming.place(row, 0, 1);
         refuse_one_text(texts)?;
-        if let Some(column) = string_column(texts)? {
-            let read = |row| {
-                look(py, row)?;
-                let bytes = column.get(row).map_err(|error| column_error(&place(row).to_string(), error))?;
+        if let Some(columns) = Columns::of(texts)? {
+            let read = |bytes: Option<_>| {
                 let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
                     // Untrusted ranges are counted in characters, which bytes do not have.
                     Ok(text) if trust_arguments.has_untrusted() => {
@@ -202,13 +201,13 @@ impl SampleEncoder<'_> {
                     }
                     _ => Read::Text(PyText::Bytes(bytes.into())),
                 });
-                Ok(text.into_iter().collect())
+                text.into_iter().collect()
             };
             let encode = || {
-                let rows: Vec<Row<'_>> = gather((0..column.len()).map(read))?;
+                let rows: Vec<Row<'_>> = columns.rows(py, read)?;
                 let nulls = gather(rows.iter().map(|row| Ok(row.is_empty())))?;
                 let length = |row: usize| {
-                    let text = column_text(&column, row).map_err(PyValueError::new_err)?;
+                    let text = column_text(&columns, row).map_err(PyValueError::new_err)?;
                     Ok(Length::Characters(text.chars().count()))
                 };
                 let trust = trust_arguments.for_rows(py, self.engine, rows.len(), length)?;
@@ -217,7 +216,7 @@ impl SampleEncoder<'_> {
             };
             let encoded = encode();
             // See `with_texts`.
-            py.detach(|| drop(column));
+            py.detach(|| drop(columns));
             return encoded;
         }
         let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
@@ -245,40 +244,69 @@ impl SampleEncoder<'_> {
         threads: usize,
     ) -> PyResult<Vec<Encoding>> {
         let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
-        let encoded = run(py, size, |watch| {
-            let untrusted_of = |trust: &Trust, row: usize| match rows[row].as_slice() {
-                [Read::Text(text)] => text.untrusted(trust.pairs(row), watch),
-                _ => Ok(UntrustedRanges::default()),
-            };
-            let untrusted = match trust {
-                Some(trust) => try_alloc::collect((0..rows.len()).map(|row| untrusted_of(trust, row)))?,
-                None => Vec::new(),
-            };
-            let encode = |recognizers: &[&Recognizer<'_>]| {
-                let threads = threads::threads_for(size, threads);
-                let unit = rows.len().div_ceil(threads * 4).max(1);
-                let units: Vec<&[Row<'_>]> = rows.chunks(unit).collect();
-                let parts = threads::run(units.len(), threads, watch, |i, watch| {
-                    let mut ticker = Ticker::new(watch);
-                    let one = |(k, row): (usize, &Row<'_>)| {
-                        // A constant is added, so that very short rows use up a slice too.
-                        ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
-                        let number = i * unit + k;
-                        let recognizer = recognizers.get(number).unwrap_or(&recognizers[0]);
-                        let untrusted = untrusted.get(number).unwrap_or(UntrustedRanges::none());
-                        self.sample(row, (naming, number), recognizer, untrusted, watch)
-                    };
-                    try_alloc::collect(units[i].iter().enumerate().map(one))
-                })?;
-                try_alloc::collect(parts.into_iter().flatten().map(Ok))
-            };
-            match trust {
-                Some(trust) => trust.with_recognizers(self.engine, &self.special, encode),
-                None => encode(&[&self.engine.recognizer(&self.special)?]),
-            }
-        })?;
+        let encoded = run(py, size, |watch| self.encode_read(rows, trust, naming, threads, watch))?;
         let of = |(sequences, windows)| Encoding::new(Arc::clone(self.engine), sequences, windows);
         gather(encoded.into_iter().map(|one| Ok(of(one))))
+    }
+
+    /// As [`Self::encode_rows`], without the interpreter.
+    fn encode_read(
+        &self,
+        rows: &[Row<'_>],
+        trust: Option<&Trust>,
+        naming: Naming,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<(Vec<Sequence>, Windows)>> {
+        let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
+        let untrusted_of = |trust: &Trust, row: usize| match rows[row].as_slice() {
+            [Read::Text(text)] => text.untrusted(trust.pairs(row), watch),
+            _ => Ok(UntrustedRanges::default()),
+        };
+        let untrusted = match trust {
+            Some(trust) => try_alloc::collect((0..rows.len()).map(|row| untrusted_of(trust, row)))?,
+            None => Vec::new(),
+        };
+        let encode = |recognizers: &[&Recognizer<'_>]| {
+            let threads = threads::threads_for(size, threads);
+            let unit = rows.len().div_ceil(threads * 4).max(1);
+            let units: Vec<&[Row<'_>]> = rows.chunks(unit).collect();
+            let parts = threads::run(units.len(), threads, watch, |i, watch| {
+                let mut ticker = Ticker::new(watch);
+                let one = |(k, row): (usize, &Row<'_>)| {
+                    // A constant is added, so that very short rows use up a slice too.
+                    ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
+                    let number = i * unit + k;
+                    let recognizer = recognizers.get(number).unwrap_or(&recognizers[0]);
+                    let untrusted = untrusted.get(number).unwrap_or(UntrustedRanges::none());
+                    self.sample(row, (naming, number), recognizer, untrusted, watch)
+                };
+                try_alloc::collect(units[i].iter().enumerate().map(one))
+            })?;
+            try_alloc::collect(parts.into_iter().flatten().map(Ok))
+        };
+        match trust {
+            Some(trust) => trust.with_recognizers(self.engine, &self.special, encode),
+            None => encode(&[&self.engine.recognizer(&self.special)?]),
+        }
+    }
+
+    /// Encodes the texts of a column, without the interpreter; a null has no ids.
+    pub(crate) fn encode_column<'a>(
+        &self,
+        texts: impl Iterator<Item = Option<Text<'a>>>,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Encoding>> {
+        let read = |text| match text {
+            Text::Str(text) => Read::Text(PyText::Str { text: text.into(), pairs: Vec::new() }),
+            Text::Bytes(bytes) => Read::Text(PyText::Bytes(bytes.into())),
+        };
+        let rows: Vec<Row<'a>> =
+            try_alloc::collect(texts.map(|text| Result::Ok(text.map(read).into_iter().collect())))?;
+        let encoded = self.encode_read(&rows, None, Naming::Texts, threads, watch)?;
+        let of = |(sequences, windows)| Encoding::new(Arc::clone(self.engine), sequences, windows);
+        try_alloc::collect(encoded.into_iter().map(|one| Result::Ok(of(one))))
     }
 
     fn sample(

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::{Unwatched, Watch, cancelled};
 
+use crate::buffer::{holds_interpreter, raise_later};
 use crate::exceptions::raise;
 
 /// Time between two checks for signals, and between two progress reports.
@@ -108,6 +109,19 @@ pub(crate) fn run_long<T: Send>(
         (Ok(value), None) => Ok(value),
         (Err(error), None) => Err(raise(py, error)),
     }
+}
+
+/// Runs work that another library asks for, in whatever thread it does, with the interpreter lock or without: the work
+/// runs without. Signals are looked for if the thread is `caller`; Python raises them when its code runs next.
+pub(crate) fn run_foreign<T: Send>(caller: ThreadId, work: impl FnOnce(&dyn Watch) -> T + Send) -> T {
+    let state = State { signals_at: Instant::now(), progress_at: None, phase: "", raised: None };
+    let watch = PyWatch { caller, progress: None, state: Mutex::new(state) };
+    let result =
+        if holds_interpreter() { Python::attach(|py| py.detach(|| work(&watch))) } else { work(&watch) };
+    if let Some(raised) = watch.with_state(|state| state.raised.take()) {
+        Python::attach(|py| raise_later(py, raised));
+    }
+    result
 }
 
 fn catch<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {

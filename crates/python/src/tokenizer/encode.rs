@@ -197,8 +197,8 @@ impl Tokenizer {
     /// The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
     ///
     /// Rows are the same as from `encode`, for every `num_threads`. `texts` is an iterable of
-    /// texts, or an Arrow array of strings (string, large_string or string_view), which is read
-    /// without making Python strings: a null gives an empty row, and stays null in
+    /// texts, or an Arrow array or stream of strings or bytes (`encode_arrow` says of which types),
+    /// which is read without making Python strings: a null gives an empty row, and stays null in
     /// `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
     /// part of its text that each id stands for, in characters and in bytes, as from
     /// `encode_with_offsets`. `untrusted` has for each text what `encode` takes, or None;

@@ -1,4 +1,5 @@
 //! `tokenmill.Tokenizer`, by purpose: construction, lookup, encoding and decoding.
+mod arrow;
 mod budget;
 mod call;
 mod chat;

@@ -1,46 +1,13 @@
-//! Columns of strings that another library passes in through the Arrow C data interface.
+//! The bytes of each row of an array of strings.
 //!
-//! In: the two structures of the interface. Out: the bytes of each row, without a copy; the column is
-//! released when it is dropped. The layouts are those of "The Arrow C data interface" and "Arrow columnar format".
-//! Offsets and views are checked whenever a string is read, against every bound that the interface gives: nothing
-//! is read outside of a buffer whose length is known.
-#![allow(unsafe_code)]
-use std::ffi::{CStr, c_char, c_void};
-use std::mem::ManuallyDrop;
+//! Offsets, views and indices are checked whenever a string is read, against every bound that the interface gives:
+//! nothing is read outside of a buffer whose length is known.
+use std::ffi::{CStr, c_void};
 use std::slice;
 
-/// `struct ArrowSchema`: the type of a column.
-#[repr(C)]
-#[derive(Debug)]
-pub struct ArrowSchema {
-    format: *const c_char,
-    name: *const c_char,
-    metadata: *const c_char,
-    flags: i64,
-    n_children: i64,
-    children: *mut *mut ArrowSchema,
-    dictionary: *mut ArrowSchema,
-    release: Option<unsafe extern "C" fn(*mut ArrowSchema)>,
-    private_data: *mut c_void,
-}
+use super::{ArrowArray, ColumnError, Field, broken, size};
 
-/// `struct ArrowArray`: where the values of a column are.
-#[repr(C)]
-#[derive(Debug)]
-pub struct ArrowArray {
-    length: i64,
-    null_count: i64,
-    offset: i64,
-    n_buffers: i64,
-    n_children: i64,
-    buffers: *mut *const c_void,
-    children: *mut *mut ArrowArray,
-    dictionary: *mut ArrowArray,
-    release: Option<unsafe extern "C" fn(*mut ArrowArray)>,
-    private_data: *mut c_void,
-}
-
-/// How strings are stored in a column.
+/// How strings are stored in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
     /// Offsets of 32 bits into one buffer of bytes.
@@ -49,47 +16,65 @@ enum Layout {
     Offsets64,
     /// Sixteen bytes for each string: a short string itself, or the location of a longer one.
     Views,
+    /// The index of each string in a dictionary: so many bytes, with or without a sign.
+    Indices { width: usize, is_signed: bool },
 }
 
-/// A column of strings, each of which may be null.
+/// An array of strings, which whoever holds this keeps.
 #[derive(Debug)]
-pub struct StringColumn {
-    array: ArrowArray,
+pub(super) struct Strings {
     layout: Layout,
+    /// Are the strings UTF-8, by their type?
+    is_text: bool,
     length: usize,
     /// The index of the first row in the buffers.
     offset: usize,
+    buffers: *mut *const c_void,
+    n_buffers: i64,
     /// The end of the last string's bytes, for layouts with offsets: no byte is read after it.
     bytes_end: usize,
+    /// What indices are into.
+    dictionary: Option<Box<Strings>>,
 }
 
-// SAFETY: the values of a column never change, and it may be released from any thread.
-unsafe impl Send for StringColumn {}
-// SAFETY: as above; nothing is written through a shared column.
-unsafe impl Sync for StringColumn {}
-
-/// Why an object has no column of strings, or a row no string.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ColumnError {
-    /// The column has been released already.
-    Released,
-    /// The column has another type; in the notation of the interface.
-    Type(String),
-    /// The column, or a string in it, breaks the rules of its layout; says how.
-    Broken(String),
-}
-
-fn broken(reason: impl Into<String>) -> ColumnError {
-    ColumnError::Broken(reason.into())
-}
+// SAFETY: the values of an array never change, and nothing is written through this.
+unsafe impl Send for Strings {}
+// SAFETY: as above.
+unsafe impl Sync for Strings {}
 
 impl Layout {
+    /// The layout, and whether it holds text by its type.
+    fn new(field: &Field) -> Result<(Self, bool), ColumnError> {
+        let format = field.format().to_bytes();
+        if field.dictionary().is_some() {
+            let is_signed = format.first().is_some_and(u8::is_ascii_lowercase);
+            let width = match format {
+                b"c" | b"C" => 1,
+                b"s" | b"S" => 2,
+                b"i" | b"I" => 4,
+                b"l" | b"L" => 8,
+                _ => return Err(wrong_type(field.format())),
+            };
+            return Ok((Self::Indices { width, is_signed }, true));
+        }
+        Ok(match format {
+            b"u" => (Self::Offsets32, true),
+            b"U" => (Self::Offsets64, true),
+            b"vu" => (Self::Views, true),
+            b"z" => (Self::Offsets32, false),
+            b"Z" => (Self::Offsets64, false),
+            b"vz" => (Self::Views, false),
+            _ => return Err(wrong_type(field.format())),
+        })
+    }
+
     /// The size in bytes of a row's item in the second buffer.
     fn width(self) -> usize {
         match self {
             Self::Offsets32 => 4,
             Self::Offsets64 => 8,
             Self::Views => 16,
+            Self::Indices { width, .. } => width,
         }
     }
 
@@ -97,65 +82,94 @@ impl Layout {
     fn extra(self) -> usize {
         match self {
             Self::Offsets32 | Self::Offsets64 => 1,
-            Self::Views => 0,
+            Self::Views | Self::Indices { .. } => 0,
+        }
+    }
+
+    /// Has an array of this layout so many buffers?
+    fn has_buffers(self, count: i64) -> bool {
+        match self {
+            Self::Offsets32 | Self::Offsets64 => count == 3,
+            Self::Indices { .. } => count == 2,
+            // The addresses of the buffers are an array.
+            Self::Views => count >= 3 && count <= (isize::MAX / 8) as i64,
+        }
+    }
+
+    fn expected_buffers(self) -> &'static str {
+        match self {
+            Self::Offsets32 | Self::Offsets64 => "3",
+            Self::Views => "3 or more",
+            Self::Indices { .. } => "2",
         }
     }
 }
 
-impl StringColumn {
-    /// Takes ownership of a column: `array` is marked as released, as the interface demands. The schema stays
-    /// the caller's.
+fn wrong_type(format: &CStr) -> ColumnError {
+    ColumnError::Type(format.to_string_lossy().into_owned())
+}
+
+/// Does a column of this type hold strings?
+///
+/// # Errors
+/// [`ColumnError::Type`].
+pub(super) fn check_type(field: &Field) -> Result<(), ColumnError> {
+    Layout::new(field)?;
+    match field.dictionary() {
+        Some(inner) if inner.dictionary().is_some() => {
+            Err(ColumnError::Type("a dictionary of dictionaries".to_owned()))
+        }
+        Some(inner) => Layout::new(inner).map(drop),
+        None => Ok(()),
+    }
+}
+
+impl Strings {
+    /// The strings of an array.
     ///
     /// # Errors
     /// [`ColumnError`].
     ///
     /// # Safety
-    /// Both point to structures of the interface that no one else uses during the call. Unless they are
-    /// released, they are as it demands: pointers in them are null or valid until the release, and
-    /// buffers are as long as their layout says.
-    pub unsafe fn take(schema: *const ArrowSchema, array: *mut ArrowArray) -> Result<Self, ColumnError> {
-        if !schema.is_aligned() || !array.is_aligned() {
-            return Err(broken("its structures are not aligned"));
+    /// The array is as the interface demands of one of this type, and outlives what is returned.
+    pub(super) unsafe fn new(array: &ArrowArray, field: &Field) -> Result<Self, ColumnError> {
+        check_type(field)?;
+        let (layout, is_text) = Layout::new(field)?;
+        if array.n_children != 0 {
+            return Err(broken(format!("it has {} children, but strings have none", array.n_children)));
         }
-        // SAFETY: the caller's promise.
-        let (schema, source) = unsafe { (&*schema, &mut *array) };
-        if schema.release.is_none() || source.release.is_none() {
-            return Err(ColumnError::Released);
-        }
-        if schema.format.is_null() {
-            return Err(broken("the format is missing"));
-        }
-        // SAFETY: the caller's promise: a string that ends with a zero.
-        let format = unsafe { CStr::from_ptr(schema.format) };
-        let layout = match format.to_bytes() {
-            b"u" => Layout::Offsets32,
-            b"U" => Layout::Offsets64,
-            b"vu" => Layout::Views,
-            _ => return Err(ColumnError::Type(format.to_string_lossy().into_owned())),
+        let (length, offset) = check_numbers(array, layout)?;
+        let mut strings = Self {
+            layout,
+            is_text,
+            length,
+            offset,
+            buffers: array.buffers,
+            n_buffers: array.n_buffers,
+            bytes_end: 0,
+            dictionary: None,
         };
-        if !schema.dictionary.is_null() || !source.dictionary.is_null() {
-            return Err(ColumnError::Type("dictionary".to_owned()));
+        if let Some(inner) = field.dictionary() {
+            if array.dictionary.is_null() {
+                return Err(broken("its dictionary is missing"));
+            }
+            // SAFETY: the caller's promise.
+            let inner = unsafe { Self::new(&*array.dictionary, inner) }?;
+            strings.is_text = inner.is_text;
+            strings.dictionary = Some(Box::new(inner));
         }
-        let (length, offset) = check_numbers(schema, source, layout)?;
-        let taken = Self { array: ArrowArray { ..*source }, layout, length, offset, bytes_end: 0 };
-        // On an error the column stays with the caller, who releases it.
-        let mut taken = ManuallyDrop::new(taken);
-        taken.check_buffers()?;
-        source.release = None;
-        Ok(ManuallyDrop::into_inner(taken))
+        strings.check_buffers(array.null_count)?;
+        Ok(strings)
     }
 
-    /// Checks that the buffers exist that every row needs. A column without rows needs none.
-    fn check_buffers(&mut self) -> Result<(), ColumnError> {
+    /// Checks that the buffers exist that every row needs. An array without rows needs none.
+    fn check_buffers(&mut self, null_count: i64) -> Result<(), ColumnError> {
         if self.length == 0 {
             return Ok(());
         }
         let rows = self.offset + self.length;
-        if self.array.null_count > 0 && self.buffer(0).is_null() {
-            return Err(broken(format!(
-                "it has {} nulls, but no buffer that says which they are",
-                self.array.null_count
-            )));
+        if null_count > 0 && self.buffer(0).is_null() {
+            return Err(broken(format!("it has {null_count} nulls, but no buffer that says which they are")));
         }
         if self.buffer(1).is_null() {
             return Err(broken(format!(
@@ -171,26 +185,26 @@ impl StringColumn {
             Layout::Offsets32 => i64::from(unsafe { self.item::<i32>(1, rows) }),
             // SAFETY: as above.
             Layout::Offsets64 => unsafe { self.item(1, rows) },
-            Layout::Views => return Ok(()),
+            Layout::Views | Layout::Indices { .. } => return Ok(()),
         };
         self.bytes_end = size(last, "its last offset")?;
         within_memory(self.buffer(2), self.bytes_end)
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.length
     }
 
-    /// Are there no rows?
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Are the strings UTF-8, by their type?
+    pub(super) fn is_text(&self) -> bool {
+        self.is_text
     }
 
     fn buffer(&self, number: usize) -> *const c_void {
-        // SAFETY: a column with rows has three buffers at least, and others are only read when they are known
-        // to exist. The interface does not say that their addresses are aligned.
-        unsafe { self.array.buffers.add(number).read_unaligned() }
+        // SAFETY: an array with rows has three buffers at least (two with indices), and others are only read when they
+        // are known to exist. The interface does not say that their addresses are aligned.
+        unsafe { self.buffers.add(number).read_unaligned() }
     }
 
     /// The item with a number in a buffer of numbers.
@@ -202,12 +216,12 @@ impl StringColumn {
         unsafe { self.buffer(buffer).cast::<T>().add(number).read_unaligned() }
     }
 
-    /// The bytes of a row, `None` for a null. They should be UTF-8, but need not.
+    /// The bytes of a row, `None` for a null.
     ///
     /// # Errors
     /// [`ColumnError::Broken`] for a row that does not exist or is not as its layout says.
-    pub fn get(&self, row: usize) -> Result<Option<&[u8]>, ColumnError> {
-        if row >= self.len() {
+    pub(super) fn get(&self, row: usize) -> Result<Option<&[u8]>, ColumnError> {
+        if row >= self.length {
             return Err(broken(format!("row {row} is after the last one")));
         }
         let index = row + self.offset;
@@ -231,8 +245,34 @@ impl StringColumn {
                 self.between(start, end)
             }
             Layout::Views => self.view(index),
+            Layout::Indices { width, is_signed } => return self.in_dictionary(index, width, is_signed),
         }
         .map(Some)
+    }
+
+    fn in_dictionary(
+        &self,
+        index: usize,
+        width: usize,
+        is_signed: bool,
+    ) -> Result<Option<&[u8]>, ColumnError> {
+        // SAFETY: there is an index of this width for every row.
+        let number: i128 = unsafe {
+            match (width, is_signed) {
+                (1, true) => self.item::<i8>(1, index).into(),
+                (1, false) => self.item::<u8>(1, index).into(),
+                (2, true) => self.item::<i16>(1, index).into(),
+                (2, false) => self.item::<u16>(1, index).into(),
+                (4, true) => self.item::<i32>(1, index).into(),
+                (4, false) => self.item::<u32>(1, index).into(),
+                (_, true) => self.item::<i64>(1, index).into(),
+                (_, false) => self.item::<u64>(1, index).into(),
+            }
+        };
+        match &self.dictionary {
+            Some(dictionary) => dictionary.get(size(number, "an index into its dictionary")?),
+            None => Err(broken("its dictionary is missing")),
+        }
     }
 
     fn between(&self, start: i64, end: i64) -> Result<&[u8], ColumnError> {
@@ -266,7 +306,7 @@ impl StringColumn {
             return Ok(unsafe { slice::from_raw_parts(bytes.add(16 * index + 4), length) });
         }
         let (buffer, start) = (size(buffer, "the buffer of a view")?, size(start, "the start of a view")?);
-        let buffers = size(self.array.n_buffers - 3, "the number of its buffers")?;
+        let buffers = size(self.n_buffers - 3, "the number of its buffers")?;
         if buffer >= buffers {
             return Err(broken(format!("its view points to buffer {buffer} of {buffers}")));
         }
@@ -289,12 +329,8 @@ impl StringColumn {
     }
 }
 
-/// The length and the offset of a column, if these and all other numbers of it are valid.
-fn check_numbers(
-    schema: &ArrowSchema,
-    array: &ArrowArray,
-    layout: Layout,
-) -> Result<(usize, usize), ColumnError> {
+/// The length and the offset of an array, if these and all other numbers of it are valid.
+fn check_numbers(array: &ArrowArray, layout: Layout) -> Result<(usize, usize), ColumnError> {
     let (length, offset) = (size(array.length, "its length")?, size(array.offset, "its offset")?);
     let most = isize::MAX as usize / layout.width() - layout.extra();
     if length.checked_add(offset).is_none_or(|rows| rows > most) {
@@ -302,23 +338,10 @@ fn check_numbers(
             "its length {length} and offset {offset} are more rows than memory can hold"
         )));
     }
-    if array.null_count < -1 || array.null_count > array.length {
-        return Err(broken(format!("it has {} nulls among {length} rows", array.null_count)));
-    }
-    for children in [schema.n_children, array.n_children] {
-        if children != 0 {
-            return Err(broken(format!("it has {children} children, but strings have none")));
-        }
-    }
     let buffers = array.n_buffers;
-    let is_number = match layout {
-        Layout::Offsets32 | Layout::Offsets64 => buffers == 3,
-        // The addresses of the buffers are an array.
-        Layout::Views => buffers >= 3 && buffers <= (isize::MAX / 8) as i64,
-    };
-    // A column without rows is not read.
-    if !is_number && (length > 0 || buffers < 0) {
-        let expected = if layout == Layout::Views { "3 or more" } else { "3" };
+    // An array without rows is not read.
+    if !layout.has_buffers(buffers) && (length > 0 || buffers < 0) {
+        let expected = layout.expected_buffers();
         return Err(broken(format!("it has {buffers} buffers, but should have {expected}")));
     }
     if length > 0 && array.buffers.is_null() {
@@ -336,19 +359,5 @@ fn within_memory(start: *const c_void, bytes: usize) -> Result<(), ColumnError> 
         Ok(())
     } else {
         Err(broken(format!("a buffer of {bytes} bytes is more than memory can hold")))
-    }
-}
-
-fn size(number: impl TryInto<usize> + Copy + std::fmt::Display, what: &str) -> Result<usize, ColumnError> {
-    number.try_into().map_err(|_| broken(format!("{what} is {number}")))
-}
-
-/// Calls the release function of the library that the column comes from; it may wait for other threads.
-impl Drop for StringColumn {
-    fn drop(&mut self) {
-        if let Some(release) = self.array.release {
-            // SAFETY: the column is owned, and is released once: the function marks it as released.
-            unsafe { release(&raw mut self.array) };
-        }
     }
 }
