@@ -15,18 +15,19 @@ export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Stamps say what is done: the environment made, the extension built, the tools and the libraries of the
-# benchmark installed.
+# benchmark, and Ray and Spark, installed.
 MADE := $(VENV)/.made
 BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
+ENGINES := $(VENV)/.engines
 SOURCES := $(shell find crates -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test test-slow check bench wheel fuzz sanitize clean
+.PHONY: help venv build demo test test-slow test-engines check bench wheel fuzz sanitize clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(BUILT) $(TOOLS)  ## make .venv with the package, the test tools and the libraries we compare with
 
@@ -42,6 +43,10 @@ test: $(BUILT) $(TOOLS)  ## tests of Rust and Python, but for the slow ones
 test-slow: $(BUILT) $(TOOLS)  ## every test, the slow ones too
 	TOKENMILL_SLOW=1 PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked
 	TOKENMILL_SLOW=1 $(BIN)/python -m pytest -W error --slow -n auto --maxprocesses=4
+
+test-engines: $(BUILT) $(TOOLS) $(ENGINES)  ## tests on real Ray and Spark (needs Java 17 or newer; as root it is installed)
+	$(BIN)/python tests/engines/find_java.py
+	$(BIN)/python -m pytest -W error --engines tests/engines
 
 check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs, workflows
 	cargo fmt --all --check
@@ -94,6 +99,10 @@ $(BUILT): $(MADE) $(SOURCES)
 
 $(TOOLS): pyproject.toml | $(BUILT)
 	$(DEVELOP) --extras cli,arrow,test,lint
+	touch $@
+
+$(ENGINES): pyproject.toml | $(TOOLS)
+	$(DEVELOP) --extras engines
 	touch $@
 
 # Not every one of these is there for every machine; the benchmark leaves out what is not installed.

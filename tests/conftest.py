@@ -2,6 +2,7 @@
 
     pytest                      what runs in minutes
     pytest --slow               the slow tests too (or `-m slow`: only those)
+    pytest --engines            those on Ray and Spark too (`make test-engines`)
     TOKENMILL_SLOW=1 pytest     2,000 hypothesis examples instead of 100
 
 Test data live in the shared folder: `TOKENMILL_SHARED`, else `../shared` beside the repository.
@@ -118,22 +119,28 @@ def learn(request: pytest.FixtureRequest) -> Learn:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
+    parser.addoption("--engines", action="store_true", help="run the tests on Ray and Spark as well")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "table: what it prints is shown at the end of the run")
     config.addinivalue_line("markers", "slow: takes more than a few seconds; run with --slow")
+    config.addinivalue_line("markers", "engines: runs Ray or Spark; run with --engines")
     # A shell makes what it starts in the background deaf to Ctrl-C, and its children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow") or "slow" in config.getoption("markexpr"):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    left_out = {
+        mark for mark in ("slow", "engines")
+        if not config.getoption(f"--{mark}") and mark not in config.getoption("markexpr")
+    }  # fmt: skip
+    leaves_out = [any(item.get_closest_marker(mark) for mark in left_out) for item in items]
+    if any(leaves_out):
+        config.hook.pytest_deselected(
+            items=[item for item, out in zip(items, leaves_out, strict=True) if out]
+        )
+        items[:] = [item for item, out in zip(items, leaves_out, strict=True) if not out]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -669,6 +669,8 @@ class Tokenizer:
         >>> tok.encode_to_numpy("low low", dtype="uint16")
         array([257,  32, 257], dtype=uint16)
         """
+    @property
+    def _hook_names(self) -> list[str | None]: ...
     @overload
     def encode_arrow(
         self,

@@ -24,7 +24,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tokenmill_core::compile::compile_with_additions;
-use tokenmill_core::description::{Additions, Description};
+use tokenmill_core::description::{Additions, Description, HookName};
 use tokenmill_core::engine::Engine;
 use tokenmill_io::SaveOptions;
 use tokenmill_io::fingerprint::Digests;
@@ -182,6 +182,16 @@ impl Tokenizer {
     #[allow(clippy::disallowed_methods)] // it is short
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
         PyBytes::new(py, self.identity(py)).hash()
+    }
+
+    /// The functions of Python that it calls: their names, None for one without.
+    #[getter]
+    fn _hook_names(&self) -> Vec<Option<String>> {
+        let name = |hook: &HookName| match hook {
+            HookName::Named(name) => Some(name.clone()),
+            HookName::Unnamed(_) => None,
+        };
+        self.engine.description().hooks().map(name).collect()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

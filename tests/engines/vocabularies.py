@@ -1,0 +1,34 @@
+"""What is trained from counts of engines, and from the texts themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engines.documents import documents
+
+#: For each model the options of reading, and those of learning.
+MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "bpe": ({"special_tokens": ["<|endoftext|>", "<s>"]}, {"vocab_size": 1000}),
+    "wordpiece": (
+        {"model": "wordpiece", "unk_token": "[UNK]", "special_tokens": ["[CLS]"]},
+        {"model": "wordpiece", "unk_token": "[UNK]", "vocab_size": 600},
+    ),
+    "unigram": ({"model": "unigram"}, {"model": "unigram", "vocab_size": 400, "character_coverage": 1.0}),
+}
+
+#: Sums of counts that 32 bits and 63 bits do not hold.
+HUGE = [2**32 + 7, 2**63 + 11, 2**64 - 1]
+
+
+def corpus() -> list[str | None]:
+    """A few thousand documents, some of them null."""
+    return documents(3000, 100_000)
+
+
+def train_from_texts(native: Any, model: str, texts: list[str | None]) -> Any:
+    reading, learning = MODELS[model]
+    return native.train(texts=[text for text in texts if text is not None], **{**reading, **learning})
+
+
+def train_from_counts(native: Any, model: str, counts: Any) -> Any:
+    return native.train(counts=counts, **MODELS[model][1])
