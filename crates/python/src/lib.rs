@@ -30,6 +30,7 @@ mod ngram_model;
 mod not_text;
 mod output;
 mod prepender;
+mod pretoken_counts;
 mod ready_ids;
 mod sequences;
 mod signature;
@@ -77,6 +78,10 @@ mod _core {
     use super::not_text::not_text;
     #[pymodule_export]
     use super::prepender::Prepender;
+    #[pymodule_export]
+    use super::pretoken_counts::{
+        PretokenTable, count_files, count_texts, known_split, special_literals, train_counts,
+    };
     #[pymodule_export]
     use super::ready_ids::ReadyIds;
     #[pymodule_export]

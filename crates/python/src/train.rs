@@ -10,7 +10,7 @@ use tokenmill_core::error::{Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known::name_given;
-use tokenmill_core::train::Trainer;
+use tokenmill_core::train::{TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Errors, read_files};
@@ -66,19 +66,43 @@ pub(crate) fn train_texts(
     progress: Option<Py<PyAny>>,
     weights: Option<Vec<u64>>,
 ) -> PyResult<Trained> {
+    let (mut trainer, roles) = trainer(options)?;
+    let filter = filter_option(options)?;
+    let mut read = |documents: &[&str], weights: &[u64], watch: &dyn Watch| {
+        trainer.feed_weighted(documents, weights, watch)
+    };
+    let (skipped, replaced) = read_texts(texts, options, progress.as_ref(), weights, &mut read)?;
+    let trained = run_long(py, progress.as_ref(), |watch| {
+        let (description, mut report, ids) =
+            trainer.finish_with(&|token| allows(filter.as_ref(), token), watch)?;
+        report.skipped_documents = skipped;
+        report.replaced_documents = replaced;
+        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report, ids))
+    })?;
+    finish(py, trained, options)
+}
+
+/// What takes documents, each as often as its weight says; without weights once.
+pub(crate) type Read<'a> = dyn FnMut(&[&str], &[u64], &dyn Watch) -> Result<()> + Send + 'a;
+
+/// Passes an iterable of str on; returns how many documents were left out, and how many mended.
+pub(crate) fn read_texts(
+    texts: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    progress: Option<&Py<PyAny>>,
+    weights: Option<Vec<u64>>,
+    read: &mut Read<'_>,
+) -> PyResult<(u64, u64)> {
+    let py = texts.py();
     // Each text is a document, so the option is only checked.
     documents_option(options)?;
     let errors = errors_option(options)?;
-    let (mut trainer, roles) = trainer(options)?;
-    let filter = filter_option(options)?;
     let (mut skipped, mut replaced) = (0, 0);
     let (mut batch, mut batch_weights): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut bytes = 0;
-    let feed = |trainer: &mut Trainer, batch: &[String], weights: &[u64]| {
+    let mut feed = |batch: &[String], weights: &[u64]| {
         let documents = gather(batch.iter().map(|text| Ok(text.as_str())))?;
-        run_long(py, progress.as_ref(), |watch| {
-            trainer.feed_weighted(&documents, weights, watch).map_err(Error::without_place)
-        })
+        run_long(py, progress, |watch| read(&documents, weights, watch).map_err(Error::without_place))
     };
     for (index, item) in convert::texts(texts, "texts", "an iterable of str")?.enumerate() {
         let item = item?;
@@ -116,22 +140,14 @@ pub(crate) fn train_texts(
             try_alloc::push(&mut batch_weights, weight).map_err(out_of_memory)?;
         }
         if bytes >= BATCH_BYTES {
-            feed(&mut trainer, &batch, &batch_weights)?;
+            feed(&batch, &batch_weights)?;
             batch.clear();
             batch_weights.clear();
             bytes = 0;
         }
     }
-    feed(&mut trainer, &batch, &batch_weights)?;
-    drop(batch);
-    let trained = run_long(py, progress.as_ref(), |watch| {
-        let (description, mut report, ids) =
-            trainer.finish_with(&|token| allows(filter.as_ref(), token), watch)?;
-        report.skipped_documents = skipped;
-        report.replaced_documents = replaced;
-        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report, ids))
-    })?;
-    finish(py, trained, options)
+    feed(&batch, &batch_weights)?;
+    Ok((skipped, replaced))
 }
 
 /// Counts documents. The position of an error is dropped: it would count within a document, not in the caller's
@@ -140,7 +156,8 @@ fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Resu
     trainer.feed(documents, watch).map_err(Error::without_place)
 }
 
-fn finish(
+/// The tokenizer that was trained, and its ids as an array.
+pub(crate) fn finish(
     py: Python<'_>,
     (engine, report, ids): (Engine, tokenmill_core::train::TrainingReport, Option<Vec<TokenId>>),
     options: &Bound<'_, PyDict>,
@@ -155,7 +172,7 @@ fn finish(
 }
 
 /// The function that says which tokens may be made.
-fn filter_option(options: &Bound<'_, PyDict>) -> PyResult<Option<Py<PyAny>>> {
+pub(crate) fn filter_option(options: &Bound<'_, PyDict>) -> PyResult<Option<Py<PyAny>>> {
     let filter = options.get_item("allowed_merges")?.filter(|value| !value.is_none());
     match filter {
         Some(filter) if !filter.is_callable() => {
@@ -166,7 +183,7 @@ fn filter_option(options: &Bound<'_, PyDict>) -> PyResult<Option<Py<PyAny>>> {
 }
 
 /// May this token be made?
-fn allows(filter: Option<&Py<PyAny>>, token: &[u8]) -> Result<bool> {
+pub(crate) fn allows(filter: Option<&Py<PyAny>>, token: &[u8]) -> Result<bool> {
     let Some(filter) = filter else { return Ok(true) };
     Python::attach(|py| {
         let token = objects::bytes(py, token).map_err(|error| raised(py, error))?;
@@ -180,6 +197,12 @@ fn allows(filter: Option<&Py<PyAny>>, token: &[u8]) -> Result<bool> {
 
 /// A trainer, and the roles that its tokens get at the end.
 fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
+    let (train_options, roles) = options_and_roles(options)?;
+    Ok((Trainer::new(train_options).map_err(|error| raise(options.py(), error))?, roles))
+}
+
+/// The options of a training run, and the roles that tokens get at its end.
+pub(crate) fn options_and_roles(options: &Bound<'_, PyDict>) -> PyResult<(TrainOptions, Additions)> {
     let py = options.py();
     let additions = convert::additions(options)?;
     if let Some((role, _)) = additions.roles.iter().find(|(_, literal)| literal.is_empty()) {
@@ -201,6 +224,5 @@ fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
     if roles.roles.iter().all(is_of_model) || is_sentencepiece(&options.model) {
         roles.roles.retain(|role| !is_of_model(role));
     }
-    let trainer = Trainer::new(options).map_err(|error| raise(py, error))?;
-    Ok((trainer, roles))
+    Ok((options, roles))
 }

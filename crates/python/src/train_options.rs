@@ -8,6 +8,7 @@ use tokenmill_core::description::{
     UnicodeTables,
 };
 use tokenmill_core::error::Error;
+use tokenmill_core::ids::NO_ID;
 use tokenmill_core::train::{
     BertTemplate, BpeOptions, CharacterOptions, Dialect, Score, SpecialIds, Target, TieBreak, TrainAlphabet,
     TrainModel, TrainOptions, UnigramOptions, WordPieceOptions, reserved_token,
@@ -23,6 +24,8 @@ use crate::exceptions::{raise, wrong_type};
 pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<TrainOptions> {
     let py = options.py();
     let target = match (number(options, "vocab_size")?, number(options, "num_merges")?) {
+        // Nothing is learned, so that any size will do.
+        (None, None) if flag(options, "counts_only")?.unwrap_or(false) => Target::VocabSize(NO_ID as usize),
         (Some(size), None) => Target::VocabSize(size),
         (None, Some(merges)) => Target::NumMerges(merges),
         _ => return Err(raise(py, Error::training("give exactly one of vocab_size and num_merges"))),

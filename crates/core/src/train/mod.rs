@@ -7,6 +7,9 @@
 //!           -> types (distinct pretokens, sorted) -> learn (merges) -> Description
 //! ```
 //!
+//! Reading and learning may happen apart: a [`PretokenCounter`] gives [`PretokenCounts`], which can be counted in parts,
+//! kept and put together, and [`Trainer::learn_from`] learns from them.
+//!
 //! Only the multiset of pretokens matters (except for the first-seen tie-break), so the order of
 //! documents, their grouping into batches and the number of threads never change the result. With
 //! [`TrainOptions::return_ids`] there is one document, and what is learned from are its segments
@@ -32,7 +35,9 @@ mod layout;
 mod learn;
 mod options;
 mod pairs;
+mod pretokens;
 mod queue;
+mod reading;
 mod report;
 mod shape;
 mod table;
@@ -48,38 +53,35 @@ pub use options::{
     BertTemplate, BpeOptions, Dialect, MergeFilter, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel,
     TrainOptions, UnigramOptions, WordPieceOptions,
 };
+pub use pretokens::{CorpusFigures, PretokenCounts};
+pub use reading::PretokenCounter;
 pub use report::{StopReason, TrainingReport};
 pub use wordpiece::Score;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::description::Description;
 use crate::error::{Error, Result};
-use crate::hooks::Hooks;
 use crate::ids::TokenId;
-use crate::normalize::Normalizers;
-use crate::special::LiteralMatcher;
 use crate::watch::{Ticker, Watch};
 use count::Counter;
-use cutter::Cutter;
 use layout::Layout;
 pub use layout::reserved_token;
 use learn::{Learned, Learner, Left};
 use types::Types;
-use whole::WholeText;
+use whole::{Specials, WholeText};
 
 /// Counts documents as they arrive, then learns merges.
 #[derive(Debug)]
 pub struct Trainer {
     options: TrainOptions,
-    counter: Counter,
+    counter: PretokenCounter,
     /// The document, if its ids are wanted.
     whole: Option<WholeText>,
-    documents: u64,
-    counting: Duration,
-    /// Was a batch counted only in part?
-    broken: bool,
 }
+
+/// What was learned: the tokenizer, the report, and the ids of the text, if they were asked for.
+type Outcome = (Description, TrainingReport, Option<Vec<TokenId>>);
 
 impl Trainer {
     /// A trainer without documents.
@@ -88,14 +90,7 @@ impl Trainer {
     /// A training error that names an option if options contradict each other; a pattern error for
     /// an invalid split; a format error for an invalid normalizer.
     pub fn new(options: TrainOptions) -> Result<Self> {
-        options.check()?;
-        let normalizers =
-            Normalizers::compile(&options.normalizer, &Hooks::default()).map_err(|e| e.at("normalizer"))?;
-        let cutter = Cutter::compile(&options)?;
-        let literals = LiteralMatcher::new(options.cut_out())?;
-        let track_first = options.is_by_first_seen();
-        let counter = Counter::new(normalizers, cutter, literals, track_first);
-        Ok(Self { options, counter, whole: None, documents: 0, counting: Duration::ZERO, broken: false })
+        Ok(Self { counter: PretokenCounter::new(&options)?, options, whole: None })
     }
 
     /// The options of this trainer.
@@ -121,47 +116,13 @@ impl Trainer {
     /// # Errors
     /// As [`Self::feed`]; a training error for weights that are not one for each document, or below 1.
     pub fn feed_weighted(&mut self, documents: &[&str], weights: &[u64], watch: &dyn Watch) -> Result<()> {
-        self.check_whole()?;
-        if !weights.is_empty() && (weights.len() != documents.len() || weights.contains(&0)) {
-            return Err(Error::training("each document needs a weight of at least 1"));
+        if !self.options.return_ids {
+            return self.counter.feed_weighted(documents, weights, watch);
         }
-        let start = Instant::now();
-        self.broken = true;
-        if self.options.return_ids {
-            self.read_whole(documents, weights, watch)?;
-        } else {
-            self.counter.feed(documents, weights, self.options.num_threads, watch)?;
-        }
-        self.broken = false;
-        self.counting += start.elapsed();
-        let more = if weights.is_empty() {
-            documents.len() as u64
-        } else {
-            weights.iter().fold(0, |all: u64, &n| all.saturating_add(n))
-        };
-        self.documents = self.documents.saturating_add(more);
-        Ok(())
-    }
-
-    /// Reads the one document whose ids are wanted.
-    fn read_whole(&mut self, documents: &[&str], weights: &[u64], watch: &dyn Watch) -> Result<()> {
-        let [document] = *documents else {
-            return if documents.is_empty() { Ok(()) } else { Err(one_document("there are more")) };
-        };
-        if self.whole.is_some() || weights.iter().any(|&weight| weight > 1) {
-            return Err(one_document("there are more"));
-        }
-        let text = WholeText::read(document, &self.counter, &self.options, &mut Ticker::new(watch))?;
-        watch.progress("count", text.bytes, 0);
-        self.whole = Some(text);
-        Ok(())
-    }
-
-    fn check_whole(&self) -> Result<()> {
-        if self.broken {
-            return Err(Error::training("an earlier batch failed and was counted in part; start again"));
-        }
-        Ok(())
+        let (whole, options) = (&mut self.whole, &self.options);
+        self.counter.read(documents, weights, |counter| {
+            read_whole(whole, options, counter, (documents, weights), watch)
+        })
     }
 
     /// Learns the merges and builds the tokenizer. Cost: near-linear in the symbols of the distinct
@@ -187,35 +148,14 @@ impl Trainer {
         allows: &MergeFilter<'_>,
         watch: &dyn Watch,
     ) -> Result<(Description, TrainingReport, Option<Vec<TokenId>>)> {
-        let multiple = self.options.pad_vocab_to_multiple_of;
-        let (mut description, report, ids) = self.learn(allows, watch)?;
-        if let Some(multiple) = multiple {
-            layout::pad(&mut description, multiple)?;
-        }
-        Ok((description, report, ids))
-    }
-
-    fn learn(
-        self,
-        allows: &MergeFilter<'_>,
-        watch: &dyn Watch,
-    ) -> Result<(Description, TrainingReport, Option<Vec<TokenId>>)> {
-        self.check_whole()?;
+        self.counter.check_whole()?;
         let options = self.options;
         let mut report = TrainingReport {
-            documents: self.documents,
-            bytes: self.counter.bytes(),
-            pretokens: self.counter.pretokens(),
-            phases: vec![("count", self.counting)],
-            ..TrainingReport::default()
+            phases: vec![("count", self.counter.counting)],
+            ..TrainingReport::of(&self.counter.figures())
         };
         let mut ticker = Ticker::new(watch);
-        let mut clock = Instant::now();
-        let mut lap = |phase| {
-            let now = Instant::now();
-            (phase, now - std::mem::replace(&mut clock, now))
-        };
-
+        let clock = Instant::now();
         let (types, specials) = if options.return_ids {
             let text = self.whole.ok_or_else(|| one_document("there is none"))?;
             report.bytes = text.bytes;
@@ -223,61 +163,146 @@ impl Trainer {
             report.distinct_pretokens = text.pretokens.distinct(&mut ticker)? as u64;
             (text.pretokens, Some(text.specials))
         } else {
-            let table = self.counter.into_table(&mut ticker)?;
-            let types = Types::from_table(&table, options.is_by_first_seen(), &mut ticker)?;
+            let types = self.counter.into_types(options.is_by_first_seen(), &mut ticker)?;
             report.distinct_pretokens = types.len() as u64;
             (types, None)
         };
-        types.check_total()?;
-        report.phases.push(lap("sort"));
-
-        let layout = Layout::new(&options);
-        let model = match options.model.clone() {
-            TrainModel::Bpe(model) => model,
-            TrainModel::Unigram(model) => {
-                let learned = unigram::learn(&options, &model, &types, watch)?;
-                report.phases.push(lap("prune"));
-                report.stopped_early = learned.stopped_early;
-                return Ok((layout.describe_unigram(options, &model, &learned.pieces)?, report, None));
-            }
-            TrainModel::WordPiece(model) => {
-                let learned = wordpiece::learn(&options, &model, &types, allows, &mut ticker)?;
-                report.phases.push(lap("merge"));
-                report.stopped_early = learned.stopped_early;
-                report.merge_counts = learned.merge_counts;
-                report.wordpiece_merges = learned.merges;
-                return Ok((layout.describe_wordpiece(options, model, &learned.written)?, report, None));
-            }
-        };
-        let alphabet = alphabet::Alphabet::new(&model, &types, &mut ticker)?;
-        let target = options.merges_for(alphabet.symbols.len())?;
-        let mut learner = Learner::new(&model, &types, &alphabet, layout.first_id, &mut ticker)?;
-        drop(types);
-        report.phases.push(lap("pairs"));
-
-        let merges = learn(&mut learner, target, allows, &mut ticker)?;
-        if merges.len() < target {
-            report.stopped_early = Some(match learner.left_over() {
-                Left::Nothing => StopReason::NoPairLeft,
-                Left::Rare => StopReason::MinFrequency,
-                Left::Refused => StopReason::MaxTokenLength,
-                Left::NotAllowed => StopReason::NotAllowed,
-            });
-        }
-        report.merge_counts = merges.iter().map(|merge| merge.count).collect();
-        report.phases.push(lap("merge"));
-        let alphabet = alphabet.symbols.len();
-        let (tokens, ids) = match specials {
-            None => (learner.into_tokens(), None),
-            Some(specials) => {
-                let specials = specials.with_ids(&layout, learner.vocab_size());
-                let (tokens, ids) = learner.into_tokens_and_ids(specials, &mut ticker)?;
-                report.phases.push(lap("ids"));
-                (tokens, Some(ids))
-            }
-        };
-        Ok((layout.describe(options, model, alphabet, tokens, &merges)?, report, ids))
+        learn_from_types(options, types, specials, report, clock, allows, watch)
     }
+
+    /// Learns from pretokens that were counted before, and builds the tokenizer: the one that training on the texts
+    /// gives, if [`PretokenCounter::new`] had options that read in the same way. `figures` are for the report.
+    ///
+    /// # Errors
+    /// As [`Self::new`] and [`Self::finish_with`]; a training error for the first-seen tie-break and for
+    /// [`TrainOptions::return_ids`], which need the text.
+    pub fn learn_from(
+        options: TrainOptions,
+        counts: &PretokenCounts,
+        figures: &CorpusFigures,
+        allows: &MergeFilter<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Description, TrainingReport)> {
+        options.check()?;
+        if options.is_by_first_seen() {
+            let reason = "first-seen needs the texts: counts do not say which pair was seen first; choose another rule";
+            return Err(Error::training(reason).at("tie_break"));
+        }
+        if options.return_ids {
+            let reason =
+                "needs the text: counts do not say in which order pretokens come; train, and encode the text";
+            return Err(Error::training(reason).at("return_ids"));
+        }
+        let clock = Instant::now();
+        let report =
+            TrainingReport { distinct_pretokens: counts.len() as u64, ..TrainingReport::of(figures) };
+        let types = counts.to_types(&mut Ticker::new(watch))?;
+        let (description, report, _) = learn_from_types(options, types, None, report, clock, allows, watch)?;
+        Ok((description, report))
+    }
+}
+
+/// Reads the one document whose ids are wanted.
+fn read_whole(
+    whole: &mut Option<WholeText>,
+    options: &TrainOptions,
+    counter: &Counter,
+    (documents, weights): (&[&str], &[u64]),
+    watch: &dyn Watch,
+) -> Result<()> {
+    let [document] = *documents else {
+        return if documents.is_empty() { Ok(()) } else { Err(one_document("there are more")) };
+    };
+    if whole.is_some() || weights.iter().any(|&weight| weight > 1) {
+        return Err(one_document("there are more"));
+    }
+    let text = WholeText::read(document, counter, options, &mut Ticker::new(watch))?;
+    watch.progress("count", text.bytes, 0);
+    *whole = Some(text);
+    Ok(())
+}
+
+/// Learns a vocabulary, adds what fills it up, and completes the report. `clock` is when the types were begun.
+fn learn_from_types(
+    options: TrainOptions,
+    types: Types,
+    specials: Option<Specials>,
+    report: TrainingReport,
+    clock: Instant,
+    allows: &MergeFilter<'_>,
+    watch: &dyn Watch,
+) -> Result<Outcome> {
+    let multiple = options.pad_vocab_to_multiple_of;
+    let (mut description, report, ids) = learn_model(options, types, specials, report, clock, allows, watch)?;
+    if let Some(multiple) = multiple {
+        layout::pad(&mut description, multiple)?;
+    }
+    Ok((description, report, ids))
+}
+
+fn learn_model(
+    options: TrainOptions,
+    types: Types,
+    specials: Option<Specials>,
+    mut report: TrainingReport,
+    mut clock: Instant,
+    allows: &MergeFilter<'_>,
+    watch: &dyn Watch,
+) -> Result<Outcome> {
+    let mut ticker = Ticker::new(watch);
+    let mut lap = |phase| {
+        let now = Instant::now();
+        (phase, now - std::mem::replace(&mut clock, now))
+    };
+    types.check_total()?;
+    report.phases.push(lap("sort"));
+
+    let layout = Layout::new(&options);
+    let model = match options.model.clone() {
+        TrainModel::Bpe(model) => model,
+        TrainModel::Unigram(model) => {
+            let learned = unigram::learn(&options, &model, &types, watch)?;
+            report.phases.push(lap("prune"));
+            report.stopped_early = learned.stopped_early;
+            return Ok((layout.describe_unigram(options, &model, &learned.pieces)?, report, None));
+        }
+        TrainModel::WordPiece(model) => {
+            let learned = wordpiece::learn(&options, &model, &types, allows, &mut ticker)?;
+            report.phases.push(lap("merge"));
+            report.stopped_early = learned.stopped_early;
+            report.merge_counts = learned.merge_counts;
+            report.wordpiece_merges = learned.merges;
+            return Ok((layout.describe_wordpiece(options, model, &learned.written)?, report, None));
+        }
+    };
+    let alphabet = alphabet::Alphabet::new(&model, &types, &mut ticker)?;
+    let target = options.merges_for(alphabet.symbols.len())?;
+    let mut learner = Learner::new(&model, &types, &alphabet, layout.first_id, &mut ticker)?;
+    drop(types);
+    report.phases.push(lap("pairs"));
+
+    let merges = learn(&mut learner, target, allows, &mut ticker)?;
+    if merges.len() < target {
+        report.stopped_early = Some(match learner.left_over() {
+            Left::Nothing => StopReason::NoPairLeft,
+            Left::Rare => StopReason::MinFrequency,
+            Left::Refused => StopReason::MaxTokenLength,
+            Left::NotAllowed => StopReason::NotAllowed,
+        });
+    }
+    report.merge_counts = merges.iter().map(|merge| merge.count).collect();
+    report.phases.push(lap("merge"));
+    let alphabet = alphabet.symbols.len();
+    let (tokens, ids) = match specials {
+        None => (learner.into_tokens(), None),
+        Some(specials) => {
+            let specials = specials.with_ids(&layout, learner.vocab_size());
+            let (tokens, ids) = learner.into_tokens_and_ids(specials, &mut ticker)?;
+            report.phases.push(lap("ids"));
+            (tokens, Some(ids))
+        }
+    };
+    Ok((layout.describe(options, model, alphabet, tokens, &merges)?, report, ids))
 }
 
 /// The error for anything but one document whose ids are wanted.

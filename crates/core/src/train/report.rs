@@ -1,6 +1,8 @@
 //! The report of a training run.
 use std::time::Duration;
 
+use super::pretokens::CorpusFigures;
+
 /// The report of a training run. Counts are exact; durations are wall time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrainingReport {
@@ -23,9 +25,23 @@ pub struct TrainingReport {
     pub wordpiece_merges: Vec<(String, String)>,
     /// Why there are fewer merges than requested.
     pub stopped_early: Option<StopReason>,
-    /// Time per phase, in order: `count`, `sort`, and what the model does: `pairs` and
-    /// `merge`, or `prune`.
+    /// Time per phase, in order: `count` (unless pretokens were counted before), `sort`, and what the model does: `pairs`
+    /// and `merge`, or `prune`.
     pub phases: Vec<(&'static str, Duration)>,
+}
+
+impl TrainingReport {
+    /// A report that says what was read.
+    pub(super) fn of(figures: &CorpusFigures) -> Self {
+        Self {
+            documents: figures.documents,
+            bytes: figures.bytes,
+            skipped_documents: figures.skipped_documents,
+            replaced_documents: figures.replaced_documents,
+            pretokens: figures.pretokens,
+            ..Self::default()
+        }
+    }
 }
 
 /// Why training stopped before its target.

@@ -104,12 +104,23 @@ impl Table {
 
     #[inline]
     fn raise(&mut self, i: usize, n: u64, at: u64) -> Result<()> {
-        let slot = &mut self.slots[i];
-        slot.count = slot.count.checked_add(n).ok_or_else(too_many)?;
+        let Some(count) = self.slots[i].count.checked_add(n) else { return Err(self.full(i)) };
+        self.slots[i].count = count;
         if let Some(first) = self.first.get_mut(i) {
             *first = at.min(*first);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn full(&self, i: usize) -> Error {
+        let slot = &self.slots[i];
+        let len = slot.len as usize;
+        if len > INLINE {
+            let from = slot.lo as usize;
+            return passes(&self.arena[from..from + len]);
+        }
+        passes(&unpack(slot.lo, slot.hi, len)[..len])
     }
 
     fn insert(&mut self, i: usize, n: u64, at: u64) -> Result<()> {
@@ -166,6 +177,16 @@ impl Table {
 
 pub(super) fn too_long() -> Error {
     Error::training("a pretoken has more than 4 GiB; choose a split that cuts the text")
+}
+
+/// The error for a pretoken whose count does not fit.
+pub(super) fn passes(pretoken: &[u8]) -> Error {
+    /// Characters that are shown.
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(&pretoken[..pretoken.len().min(4 * SHOWN)]);
+    let shown: String = text.chars().take(SHOWN).collect();
+    let more = if shown.len() < pretoken.len() { "..." } else { "" };
+    Error::training(format!("the pretoken {shown:?}{more} occurs more than 2^64 - 1 times; count less text"))
 }
 
 pub(super) fn too_many() -> Error {
@@ -275,8 +296,10 @@ mod tests {
     fn a_count_past_64_bits_is_an_error() {
         let mut table = Table::new(false);
         table.add(b"a", u64::MAX, 0).unwrap();
-        assert!(table.add(b"a", 1, 0).is_err());
-        table.add(&[7; 20], u64::MAX, 0).unwrap();
-        assert!(table.add(&[7; 20], 1, 0).is_err());
+        assert!(table.add(b"a", 1, 0).unwrap_err().to_string().contains("the pretoken \"a\" occurs more"));
+        table.add(&[b'z'; 50], u64::MAX, 0).unwrap();
+        let named = format!("the pretoken \"{}\"... occurs more than 2^64 - 1 times", "z".repeat(40));
+        let error = table.add(&[b'z'; 50], 1, 0).unwrap_err().to_string();
+        assert!(error.contains(&named), "{error}");
     }
 }

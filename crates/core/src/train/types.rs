@@ -51,6 +51,32 @@ impl Types {
         Ok(Self { arena, entries })
     }
 
+    /// Pretokens as they stand, from what lies one behind the other, where each begins and the last one ends, and the
+    /// counts.
+    pub(super) fn from_columns(
+        bytes: &[u8],
+        offsets: &[u64],
+        counts: &[u64],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Self> {
+        let mut entries = try_alloc::vec(counts.len())?;
+        for (bounds, &count) in offsets.windows(2).zip(counts) {
+            ticker.spend(16)?;
+            let (start, end) = (bounds[0] as usize, bounds[1] as usize);
+            let order = leading(&bytes[start..end]);
+            entries.push(Entry { order, offset: start, count, len: (end - start) as u32 });
+        }
+        Ok(Self { arena: try_alloc::copy(bytes)?, entries })
+    }
+
+    /// The same in the order of their bytes.
+    pub(super) fn into_sorted(self, ticker: &mut Ticker<'_>) -> Result<Self> {
+        let Self { arena, entries } = self;
+        let text = |entry: &Entry| &arena[entry.offset..entry.offset + entry.len as usize];
+        let entries = sort(entries, |a, b| a.order.cmp(&b.order).then_with(|| text(a).cmp(text(b))), ticker)?;
+        Ok(Self { arena, entries })
+    }
+
     /// Adds a pretoken that counts once, behind the others.
     pub(super) fn push(&mut self, text: &str, ticker: &mut Ticker<'_>) -> Result<()> {
         /// Bytes that are copied between two looks at the watch.

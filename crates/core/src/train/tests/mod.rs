@@ -1,4 +1,5 @@
 //! Training from documents to descriptions.
+mod counts;
 mod errors;
 mod golden;
 mod layout;

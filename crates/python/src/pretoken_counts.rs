@@ -1,0 +1,198 @@
+//! `tokenmill.PretokenCounts`, its columns: counted from texts, read and written as arrays, put together, learned from.
+use std::path::PathBuf;
+
+use numpy::{Element, PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use tokenmill_core::compile::compile_with_additions;
+use tokenmill_core::error::Error;
+use tokenmill_core::hooks::Hooks;
+use tokenmill_core::pattern::known::{name_of, split_from};
+use tokenmill_core::train::{CorpusFigures, PretokenCounter, PretokenCounts, Trainer};
+use tokenmill_core::try_alloc;
+use tokenmill_core::watch::Watch;
+use tokenmill_io::corpus::read_files;
+
+use crate::buffer::objects;
+use crate::exceptions::{out_of_memory, raise, wrong_type};
+use crate::output;
+use crate::tokenizer::Tokenizer;
+use crate::train::{allows, filter_option, finish, options_and_roles, read_texts};
+use crate::train_options::{documents_option, errors_option};
+use crate::watch::run_long;
+
+/// Documents, bytes, documents left out, documents mended, pretokens.
+type Figures = (u64, u64, u64, u64, u64);
+
+/// Distinct pretokens in the order of their bytes, with their counts. `tokenmill.PretokenCounts` adds what they are of.
+#[pyclass(frozen, module = "tokenmill._core")]
+pub(crate) struct PretokenTable(PretokenCounts);
+
+/// A copy of an array of one dimension without gaps.
+fn copied<T: Element + Copy>(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<T>> {
+    let found = array.cast::<PyArray1<T>>().ok().and_then(|array| array.try_readonly().ok());
+    match found.as_ref().and_then(|array| array.as_slice().ok()) {
+        Some(items) => try_alloc::copy(items).map_err(out_of_memory),
+        None => Err(wrong_type(name, "a numpy array of one dimension without gaps", array)),
+    }
+}
+
+#[pymethods]
+impl PretokenTable {
+    /// From all pretokens one behind the other (uint8), where each begins and the last one ends (uint64), and their counts
+    /// (uint64). They need not be sorted or distinct. Raises `TrainingError` for what is no count of pretokens.
+    #[staticmethod]
+    fn from_columns(
+        data: &Bound<'_, PyAny>,
+        offsets: &Bound<'_, PyAny>,
+        counts: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let py = data.py();
+        output::import_numpy(py)?;
+        let (data, offsets, counts) =
+            (copied(data, "data")?, copied(offsets, "offsets")?, copied(counts, "counts")?);
+        run_long(py, None, |watch| PretokenCounts::from_columns(data, offsets, counts, watch)).map(Self)
+    }
+
+    /// New arrays: all pretokens one behind the other (uint8), where each begins and the last one ends (uint64), and their
+    /// counts (uint64).
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        Ok((
+            output::copied_array(py, self.0.bytes())?,
+            output::copied_array(py, self.0.offsets())?,
+            output::copied_array(py, self.0.counts())?,
+        ))
+    }
+
+    /// The sum of all counts.
+    #[getter]
+    fn total(&self) -> u128 {
+        self.0.total()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    /// Some of the pretokens with their counts, by their numbers.
+    fn items<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyList>> {
+        let numbers = start.min(self.0.len())..stop.min(self.0.len());
+        objects::list(
+            py,
+            numbers.len(),
+            numbers.map(|number| {
+                let pretoken = objects::bytes(py, self.0.pretoken(number))?.into_any();
+                let count = objects::int(py, self.0.counts()[number] as usize)?;
+                Ok(objects::tuple(py, [pretoken, count])?.into_any())
+            }),
+        )
+    }
+
+    /// The pretokens of both, the counts of equal ones summed. Raises `TrainingError` for a sum above 64 bits.
+    fn merged(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Self> {
+        let other = &other.get().0;
+        run_long(py, None, |watch| self.0.merged(other, watch)).map(Self)
+    }
+
+    /// Those that occur so often at least.
+    fn at_least(&self, py: Python<'_>, count: u64) -> PyResult<Self> {
+        run_long(py, None, |watch| self.0.at_least(count, watch)).map(Self)
+    }
+}
+
+/// The name of the split that a name or a pattern stands for, if its pattern is a known one.
+#[pyfunction]
+pub(crate) fn known_split(split: &str) -> Option<&'static str> {
+    name_of(&split_from(split))
+}
+
+/// The special tokens of a training run in the order of their ids.
+#[pyfunction]
+pub(crate) fn special_literals(options: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
+    Ok(options_and_roles(options)?.0.special_tokens)
+}
+
+fn counter(options: &Bound<'_, PyDict>) -> PyResult<PretokenCounter> {
+    let (train_options, _) = options_and_roles(options)?;
+    PretokenCounter::new(&train_options).map_err(|error| raise(options.py(), error))
+}
+
+fn counted(
+    py: Python<'_>,
+    counter: PretokenCounter,
+    skipped: u64,
+    replaced: u64,
+) -> PyResult<(PretokenTable, Figures)> {
+    let CorpusFigures { documents, bytes, pretokens, .. } = counter.figures();
+    let counts = run_long(py, None, |watch| counter.finish(watch))?;
+    Ok((PretokenTable(counts), (documents, bytes, skipped, replaced, pretokens)))
+}
+
+/// Counts the pretokens of files; see `tokenmill.count_pretokens`. Also gives figures: documents, bytes, documents left
+/// out, documents mended, pretokens.
+#[pyfunction]
+#[pyo3(signature = (paths, options, progress = None))]
+pub(crate) fn count_files(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(PretokenTable, Figures)> {
+    let documents = documents_option(options)?;
+    let errors = errors_option(options)?;
+    let mut counter = counter(options)?;
+    let corpus = run_long(py, progress.as_ref(), |watch| {
+        let mut feed =
+            |batch: &[&str]| counter.feed_weighted(batch, &[], watch).map_err(Error::without_place);
+        read_files(&paths, documents, errors, &mut feed, watch)
+    })?;
+    counted(py, counter, corpus.skipped, corpus.replaced)
+}
+
+/// Counts the pretokens of an iterable of str; see `tokenmill.count_pretokens`. Also gives figures, as `count_files`.
+#[pyfunction]
+#[pyo3(signature = (texts, options, progress = None, weights = None))]
+pub(crate) fn count_texts(
+    py: Python<'_>,
+    texts: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
+    weights: Option<Vec<u64>>,
+) -> PyResult<(PretokenTable, Figures)> {
+    let mut counter = counter(options)?;
+    let mut read = |documents: &[&str], weights: &[u64], watch: &dyn Watch| {
+        counter.feed_weighted(documents, weights, watch)
+    };
+    let (skipped, replaced) = read_texts(texts, options, progress.as_ref(), weights, &mut read)?;
+    counted(py, counter, skipped, replaced)
+}
+
+/// Trains on counted pretokens; see `tokenmill.train`. The figures, as of `count_files`, are for the report.
+#[pyfunction]
+#[pyo3(signature = (counts, figures, options, progress = None))]
+pub(crate) fn train_counts(
+    py: Python<'_>,
+    counts: &Bound<'_, PretokenTable>,
+    figures: Figures,
+    options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Tokenizer> {
+    let (train_options, roles) = options_and_roles(options)?;
+    let filter = filter_option(options)?;
+    let (documents, bytes, skipped_documents, replaced_documents, pretokens) = figures;
+    let figures = CorpusFigures { documents, bytes, skipped_documents, replaced_documents, pretokens };
+    let counts = &counts.get().0;
+    let trained = run_long(py, progress.as_ref(), |watch| {
+        let allows = |token: &[u8]| allows(filter.as_ref(), token);
+        let (description, report) = Trainer::learn_from(train_options, counts, &figures, &allows, watch)?;
+        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report, None))
+    })?;
+    Ok(finish(py, trained, options)?.0)
+}
