@@ -31,6 +31,7 @@ from ._load import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._count_pretokens import count_pretokens
     from ._train import train
     from .chunks import Chunk, Chunks
     from .editing import Edit
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from .explain import Explanation
     from .model_inputs import ModelInputs, causal_mask, collator
     from .packing import Packed, pack
+    from .pretoken_counts import PretokenCounts, merge_counts
     from .ragged import Ragged, RaggedEncodings
     from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
@@ -77,6 +79,7 @@ else:
         "Packed": "packing",
         "PatternError": "errors",
         "Plan": "stages",
+        "PretokenCounts": "pretoken_counts",
         "Ragged": "ragged",
         "RaggedEncodings": "ragged",
         "SpecialTokenError": "errors",
@@ -96,15 +99,18 @@ else:
         "editing": "editing",
         "collator": "model_inputs",
         "compare_vocab_sizes": "vocab_sizes",
+        "count_pretokens": "_count_pretokens",
         "embedding_plan": "embedding_plan",
         "errors": "errors",
         "explain": "explain",
         "mask_from_spans": "spans",
+        "merge_counts": "pretoken_counts",
         "model_inputs": "model_inputs",
         "pack": "packing",
         "packing": "packing",
         "placeholder": "placeholder",
         "polars": "polars",
+        "pretoken_counts": "pretoken_counts",
         "ragged": "ragged",
         "ray": "ray",
         "spans": "spans",
@@ -141,6 +147,7 @@ else:
             "model_inputs",
             "packing",
             "placeholder",
+            "pretoken_counts",
             "ragged",
         ]
         modules += ["reference", "spans", "stages", "vocab_sizes"]
@@ -171,6 +178,7 @@ __all__ = [
     "PatternError",
     "Plan",
     "Prepender",
+    "PretokenCounts",
     "Ragged",
     "RaggedEncodings",
     "Snapshot",
@@ -188,8 +196,10 @@ __all__ = [
     "causal_mask",
     "collator",
     "compare_vocab_sizes",
+    "count_pretokens",
     "load",
     "mask_from_spans",
+    "merge_counts",
     "pack",
     "register_hook",
     "spans_from_labels",

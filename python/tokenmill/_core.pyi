@@ -34,12 +34,15 @@ __all__ = [
     "LoadReport",
     "NGramModel",
     "Prepender",
+    "PretokenTable",
     "ReadyIds",
     "Snapshot",
     "Tokenizer",
     "TrainingReport",
     "__version__",
     "best_fit_windows",
+    "count_files",
+    "count_texts",
     "encode_inputs",
     "encoded_rows_from_state",
     "encoding_from_state",
@@ -47,12 +50,15 @@ __all__ = [
     "force_cpu",
     "from_state",
     "from_tokenizer_json",
+    "known_split",
     "load_file",
     "mask_rows",
     "not_text",
     "pad_rows",
     "position_rows",
     "register_hook",
+    "special_literals",
+    "train_counts",
     "train_files",
     "train_texts",
 ]
@@ -61,6 +67,7 @@ __version__: str
 _Bytes = bytes  # for the class that has a property of this name
 _Text = str | bytes | bytearray | memoryview
 _Words = Sequence[_Text]
+_Buffer = bytes | bytearray | memoryview
 
 @type_check_only
 class _CallSignature:
@@ -2101,6 +2108,64 @@ def encode_inputs(
     `truncation` and `padding` are dicts as in the tokenizers library. A truncation that cuts
     nothing is ignored, for any stride.
     """
+
+@final
+class PretokenTable:
+    """Distinct pretokens in the order of their bytes, with their counts. `tokenmill.PretokenCounts` adds what they are of."""
+
+    @staticmethod
+    def from_columns(data: _Buffer, offsets: _Buffer, counts: _Buffer) -> PretokenTable:
+        """From all pretokens one behind the other, where each begins and the last one ends, and their counts; the numbers as
+        uint64, the lowest byte first. They need not be sorted or distinct. Raises `TrainingError` for what is no count of
+        pretokens.
+        """
+
+    def columns(self) -> tuple[bytes, bytes, bytes]:
+        """What `from_columns` takes."""
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def items(self, start: int, stop: int) -> list[tuple[bytes, int]]:
+        """Some of the pretokens with their counts, by their numbers."""
+
+    def merged(self, other: PretokenTable) -> PretokenTable:
+        """The pretokens of both, the counts of equal ones summed. Raises `TrainingError` for a sum above 64 bits."""
+
+    def at_least(self, count: int) -> PretokenTable:
+        """Those that occur so often at least."""
+
+def count_files(
+    paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
+) -> tuple[PretokenTable, tuple[int, int, int, int, int]]:
+    """Counts the pretokens of files; see `tokenmill.count_pretokens`. Also gives figures: documents, bytes, documents left
+    out, documents mended, pretokens.
+    """
+
+def count_texts(
+    texts: Iterable[str],
+    options: Mapping[str, object],
+    progress: _Progress = None,
+    weights: Sequence[int] | None = None,
+) -> tuple[PretokenTable, tuple[int, int, int, int, int]]:
+    """Counts the pretokens of an iterable of str; see `tokenmill.count_pretokens`. Also gives figures, as `count_files`."""
+
+def train_counts(
+    counts: PretokenTable,
+    figures: tuple[int, int, int, int, int],
+    options: Mapping[str, object],
+    progress: _Progress = None,
+) -> Tokenizer:
+    """Trains on counted pretokens; see `tokenmill.train`. The figures, as of `count_files`, are for the report."""
+
+def known_split(split: str) -> str | None:
+    """The name of the split that a name or a pattern stands for, if its pattern is a known one."""
+
+def special_literals(options: Mapping[str, object]) -> list[str]:
+    """The special tokens of a training run in the order of their ids."""
 
 def train_files(
     paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None

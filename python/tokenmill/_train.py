@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
 from ._core import Tokenizer
+from ._forks import waited_for
 from ._progress import follower
+from ._reading import check_literals, contradiction, differences, facts_of, filled, refuse, resolved
 from ._train_inputs import expand, merge_filter, misuse, weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from .pretoken_counts import PretokenCounts
 
 __all__ = ["train"]
 
@@ -31,7 +35,7 @@ def train(
     clean_text: bool | None = None,
     handle_chinese_chars: bool | None = None,
     split: Literal["none"],
-    special_tokens: Sequence[str] = (),
+    special_tokens: Sequence[str] | None = None,
     special_ids: Literal["first", "last"] = "first",
     bos_token: str | None = None,
     eos_token: str | None = None,
@@ -65,6 +69,11 @@ def train(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     texts: Iterable[str] | Mapping[str, int] | None = None,
+    counts: PretokenCounts
+    | str
+    | os.PathLike[str]
+    | Sequence[PretokenCounts | str | os.PathLike[str]]
+    | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
     model: Literal["bpe", "wordpiece", "unigram"] = "bpe",
@@ -76,7 +85,7 @@ def train(
     clean_text: bool | None = None,
     handle_chinese_chars: bool | None = None,
     split: str | None = None,
-    special_tokens: Sequence[str] = (),
+    special_tokens: Sequence[str] | None = None,
     special_ids: Literal["first", "last"] = "first",
     bos_token: str | None = None,
     eos_token: str | None = None,
@@ -122,6 +131,11 @@ def train(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     texts: Iterable[str] | Mapping[str, int] | None = None,
+    counts: PretokenCounts
+    | str
+    | os.PathLike[str]
+    | Sequence[PretokenCounts | str | os.PathLike[str]]
+    | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
     model: Literal["bpe", "wordpiece", "unigram"] = "bpe",
@@ -133,7 +147,7 @@ def train(
     clean_text: bool | None = None,
     handle_chinese_chars: bool | None = None,
     split: str | None = None,
-    special_tokens: Sequence[str] = (),
+    special_tokens: Sequence[str] | None = None,
     special_ids: Literal["first", "last"] = "first",
     bos_token: str | None = None,
     eos_token: str | None = None,
@@ -186,6 +200,10 @@ def train(
       of its lines is one, without the line end. Each is read once, so it may be a pipe, if it is given once.
     - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along. A
       mapping from texts to counts (whole numbers from 1 on) is the same as so many copies of each.
+    - ``counts``: ``PretokenCounts``, a file or folder of them, or a list of these, which are summed. They know
+      how texts were read: ``normalizer``, ``split``, ``special_tokens`` and other options about that
+      need not be given, and others than theirs are refused. The vocabulary is that of the texts, and so is
+      the report; ``tie_break="first-seen"`` and ``return_ids`` need the texts.
 
     How much is learned, exactly one of ``vocab_size`` (special tokens, alphabet and merges together) and
     ``num_merges``. Training stops earlier when no pair occurs ``min_frequency`` times (2 unless given; a
@@ -290,29 +308,21 @@ def train(
     >>> [tok.id_to_token(id) for id in tok.encode("lowest")]
     ['▁low', 'e', 's', 't']
     """
-    if (files is None) == (texts is None):
-        raise misuse(f"give exactly one of files and texts, not {'both' if texts is not None else 'neither'}")
+    sources = {"files": files, "texts": texts, "counts": counts}
+    if len(given := [name for name, source in sources.items() if source is not None]) != 1:
+        raise misuse(f"give exactly one of files, texts and counts, not {' and '.join(given) or 'none'}")
     if (vocab_size is None) == (num_merges is None):
-        given = "both" if vocab_size is not None else "neither"
-        raise misuse(f"give exactly one of vocab_size and num_merges, not {given}")
+        both = "both" if vocab_size is not None else "neither"
+        raise misuse(f"give exactly one of vocab_size and num_merges, not {both}")
     if isinstance(texts, str | bytes):
         raise misuse("texts is a single string, whose characters would be the documents: pass a list")
-    if isinstance(special_tokens, str):
-        raise misuse("special_tokens is a single string: pass a list")
-    if isinstance(special_tokens, Mapping):
-        raise misuse(
-            "special_tokens is a mapping, but training gives the ids: pass a list (and special_ids=)"
-        )
+    check_literals(special_tokens)
     if texts is not None and documents == "lines":
         raise misuse('documents="lines" is for files; each of the texts is a document')
+    if counts is not None and documents == "lines":
+        raise misuse('documents="lines" is for files; counts were made of documents before')
     if return_ids and documents == "lines":
         raise misuse('return_ids=True needs one document; with documents="lines" each line is one')
-    bert = {
-        "lowercase": lowercase,
-        "strip_accents": strip_accents,
-        "clean_text": clean_text,
-        "handle_chinese_chars": handle_chinese_chars,
-    }
     bpe = {
         "tie_break": tie_break,
         "alphabet": alphabet,
@@ -326,75 +336,69 @@ def train(
         "max_input_chars_per_word": max_input_chars_per_word,
         "post_processor": post_processor,
     }
-    unigram = {
-        "dialect": dialect,
-        "byte_fallback": byte_fallback,
-        "user_defined_symbols": user_defined_symbols,
-    }
     characters = {
         "character_coverage": character_coverage,
         "initial_alphabet": initial_alphabet,
         "limit_alphabet": limit_alphabet,
     }
-    sentencepiece = {
+    reading: dict[str, Any] = {
+        "dialect": dialect,
+        "user_defined_symbols": user_defined_symbols,
+        "normalizer": normalizer,
+        "lowercase": lowercase,
+        "strip_accents": strip_accents,
+        "clean_text": clean_text,
+        "handle_chinese_chars": handle_chinese_chars,
+        "split": split,
         "split_by_unicode_script": split_by_unicode_script,
         "split_digits": split_digits,
         "add_dummy_prefix": add_dummy_prefix,
         "remove_extra_whitespaces": remove_extra_whitespaces,
+        "unk_token": unk_token,
     }
     if model != "bpe":
-        _refuse(bpe, 'model="bpe"')
+        refuse(bpe, 'model="bpe"')
     if model != "wordpiece":
-        _refuse(wordpiece, 'model="wordpiece"')
+        refuse(wordpiece, 'model="wordpiece"')
     if model != "unigram":
-        _refuse(unigram, 'model="unigram"')
-    if model != "unigram" or dialect == "tokenizers":
-        _refuse(sentencepiece, 'dialect="sentencepiece"')
+        refuse({"byte_fallback": byte_fallback}, 'model="unigram"')
     if model == "unigram":
         merging = {"min_frequency": min_frequency, "allowed_merges": allowed_merges}
-        _refuse(merging, "models that merge pairs")
+        refuse(merging, "models that merge pairs")
         if num_merges is not None:
             raise misuse("num_merges is for models that merge pairs; give vocab_size")
-        unigram["dialect"] = "sentencepiece" if dialect is None else dialect
-        if unigram["dialect"] == "sentencepiece":
-            _refuse({"split": split}, 'dialect="tokenizers"')
-            split = "none"
-            normalizer = "nmt_nfkc" if normalizer is None else normalizer
-            unk_token = "<unk>" if unk_token is None else unk_token
-        else:
-            split = "Metaspace" if split is None else split
-        if character_coverage is None and unigram["dialect"] == "sentencepiece":
-            characters["character_coverage"] = 0.9995
-    elif model == "wordpiece":
-        normalizer = "BertNormalizer" if normalizer is None else normalizer
-        split = "BertPreTokenizer" if split is None else split
+    counted = None
+    if counts is not None:
+        with waited_for:
+            from .pretoken_counts import gathered
+        counted = gathered(counts)
+        literals = {"special_tokens": special_tokens, "reserved_tokens": reserved_tokens}
+        reading = filled(model, {**reading, **literals}, counted[1].reading)
+        special_tokens = reading["special_tokens"]
+        errors = counted[1].reading["errors"] if errors == "strict" else errors
+    reading = resolved(model, reading)
+    if character_coverage is None and reading["dialect"] == "sentencepiece":
+        characters["character_coverage"] = 0.9995
+    if model == "wordpiece":
         wordpiece["score"] = "frequency" if score is None else score
         if continuing_subword_prefix is None:
             wordpiece["continuing_subword_prefix"] = "##"
-    else:
-        split = "cl100k" if split is None else split
-    if normalizer != "BertNormalizer":
-        _refuse(bert, 'normalizer="BertNormalizer"')
     options: dict[str, object] = {
         "model": model,
-        **bert,
         **bpe,
         **wordpiece,
-        **unigram,
-        **sentencepiece,
         **characters,
+        **reading,
+        "byte_fallback": byte_fallback,
         "allowed_merges": merge_filter(allowed_merges) if isinstance(allowed_merges, str) else allowed_merges,
         "reserved_tokens": reserved_tokens,
         "pad_vocab_to_multiple_of": pad_vocab_to_multiple_of,
         "vocab_size": vocab_size,
         "num_merges": num_merges,
-        "normalizer": None if normalizer == "none" else normalizer,
-        "split": split,
         "special_tokens": special_tokens,
         "special_ids": special_ids,
         "bos_token": bos_token,
         "eos_token": eos_token,
-        "unk_token": unk_token,
         "sep_token": sep_token,
         "pad_token": pad_token,
         "cls_token": cls_token,
@@ -408,7 +412,11 @@ def train(
         "num_threads": num_threads,
         "return_ids": return_ids,
     }
+    if counted is not None and (found := differences(counted[1].reading, facts_of(options))):
+        raise contradiction("the counts", "asked for", found)
     with follower(progress) as follow:
+        if counted is not None:
+            return _core.train_counts(counted[0], counted[1].figures, options, follow)
         if isinstance(texts, Mapping):
             tokenizer, ids = _core.train_texts(list(texts), options, follow, weights(texts))
         elif texts is not None:
@@ -417,10 +425,3 @@ def train(
             assert files is not None
             tokenizer, ids = _core.train_files(expand(files), options, follow)
     return tokenizer if ids is None else (tokenizer, ids)
-
-
-def _refuse(options: Mapping[str, object], needed: str) -> None:
-    """Options that mean nothing without another one are mistakes."""
-    for name, value in options.items():
-        if value is not None:
-            raise misuse(f"{name}={value!r} is for {needed}")

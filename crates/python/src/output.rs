@@ -131,7 +131,7 @@ impl Dtype {
 }
 
 /// Imports numpy; a failure is an error, not a panic at first use.
-pub(crate) fn import_numpy(py: Python<'_>) -> PyResult<()> {
+fn import_numpy(py: Python<'_>) -> PyResult<()> {
     match late::NUMPY.get(py) {
         Ok(_) => Ok(()),
         // Only a missing numpy is reported this way; one that fails to load raises its own error.
@@ -179,15 +179,6 @@ pub(crate) fn flat_ids<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Option<PyReadon
 pub(crate) fn int64_array(py: Python<'_>, values: Vec<i64>) -> PyResult<Bound<'_, PyAny>> {
     import_numpy(py)?;
     Ok(PyArray1::from_vec(py, values).into_any())
-}
-
-/// A new array with a copy of these numbers.
-pub(crate) fn copied_array<'py, T: Element + Copy>(
-    py: Python<'py>,
-    values: &[T],
-) -> PyResult<Bound<'py, PyAny>> {
-    import_numpy(py)?;
-    Ok(PyArray1::from_vec(py, try_alloc::copy(values).map_err(out_of_memory)?).into_any())
 }
 
 /// A new array of booleans.

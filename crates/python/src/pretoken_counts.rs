@@ -1,9 +1,9 @@
 //! `tokenmill.PretokenCounts`, its columns: counted from texts, read and written as arrays, put together, learned from.
 use std::path::PathBuf;
 
-use numpy::{Element, PyArray1, PyArrayMethods};
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::error::Error;
 use tokenmill_core::hooks::Hooks;
@@ -13,9 +13,8 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::read_files;
 
-use crate::buffer::objects;
-use crate::exceptions::{out_of_memory, raise, wrong_type};
-use crate::output;
+use crate::buffer::{numbers, objects};
+use crate::exceptions::{out_of_memory, raise};
 use crate::tokenizer::Tokenizer;
 use crate::train::{allows, filter_option, finish, options_and_roles, read_texts};
 use crate::train_options::{documents_option, errors_option};
@@ -28,19 +27,32 @@ type Figures = (u64, u64, u64, u64, u64);
 #[pyclass(frozen, module = "tokenmill._core")]
 pub(crate) struct PretokenTable(PretokenCounts);
 
-/// A copy of an array of one dimension without gaps.
-fn copied<T: Element + Copy>(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<T>> {
-    let found = array.cast::<PyArray1<T>>().ok().and_then(|array| array.try_readonly().ok());
-    match found.as_ref().and_then(|array| array.as_slice().ok()) {
-        Some(items) => try_alloc::copy(items).map_err(out_of_memory),
-        None => Err(wrong_type(name, "a numpy array of one dimension without gaps", array)),
-    }
+/// A copy of bytes.
+fn copied(bytes: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    numbers(bytes.py(), &PyBuffer::<u8>::get(bytes)?)
+}
+
+/// Numbers of 64 bits, the lowest byte of each first.
+fn numbers_in(bytes: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    let bytes = copied(bytes)?;
+    let mut numbers = try_alloc::vec(bytes.len() / 8).map_err(out_of_memory)?;
+    let (eights, _) = bytes.as_chunks::<8>();
+    numbers.extend(eights.iter().map(|&number| u64::from_le_bytes(number)));
+    Ok(numbers)
+}
+
+/// The bytes of numbers, the lowest byte of each first.
+fn bytes_of<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
+    let mut bytes = try_alloc::vec(8 * numbers.len()).map_err(out_of_memory)?;
+    numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    objects::bytes(py, &bytes)
 }
 
 #[pymethods]
 impl PretokenTable {
-    /// From all pretokens one behind the other (uint8), where each begins and the last one ends (uint64), and their counts
-    /// (uint64). They need not be sorted or distinct. Raises `TrainingError` for what is no count of pretokens.
+    /// From all pretokens one behind the other, where each begins and the last one ends, and their counts; the numbers as
+    /// uint64, the lowest byte first. They need not be sorted or distinct. Raises `TrainingError` for what is no count of
+    /// pretokens.
     #[staticmethod]
     fn from_columns(
         data: &Bound<'_, PyAny>,
@@ -48,22 +60,19 @@ impl PretokenTable {
         counts: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let py = data.py();
-        output::import_numpy(py)?;
-        let (data, offsets, counts) =
-            (copied(data, "data")?, copied(offsets, "offsets")?, copied(counts, "counts")?);
+        let (data, offsets, counts) = (copied(data)?, numbers_in(offsets)?, numbers_in(counts)?);
         run_long(py, None, |watch| PretokenCounts::from_columns(data, offsets, counts, watch)).map(Self)
     }
 
-    /// New arrays: all pretokens one behind the other (uint8), where each begins and the last one ends (uint64), and their
-    /// counts (uint64).
+    /// What `from_columns` takes.
     fn columns<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         Ok((
-            output::copied_array(py, self.0.bytes())?,
-            output::copied_array(py, self.0.offsets())?,
-            output::copied_array(py, self.0.counts())?,
+            objects::bytes(py, self.0.bytes())?,
+            bytes_of(py, self.0.offsets())?,
+            bytes_of(py, self.0.counts())?,
         ))
     }
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import tokenmill
 
-from . import chat, chunk, count, curve, decode, demo, encode, info, inspect, lorem, train, vocab
+from . import chat, chunk, count, count_pretokens, curve, decode, demo, encode, info, inspect, lorem, train
+from . import vocab
 from .files import STDIN
 from .given import in_quotes
 from .parsing import Help, Parser, check_words
@@ -25,6 +26,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "train": (train, "learn a tokenizer from text"),
+    "count-pretokens": (count_pretokens, "count what train learns from, to put counts together first"),
     "encode": (encode, "text into ids"),
     "decode": (decode, "ids into text"),
     "count": (count, "how many tokens a text has"),
@@ -38,7 +40,7 @@ _COMMANDS = {
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
 }
 
-_TELLS = ("train", "demo")
+_TELLS = ("train", "count-pretokens", "demo")
 """Commands that report on standard output what they saved to ``--out``."""
 
 
@@ -81,7 +83,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 def _check_paths(args: argparse.Namespace) -> None:
     """Refuse a path with a NUL, for which Python's functions raise an error that is not an ``OSError``."""
-    for name in ("files", "file", "out", "tokenizer", "tools", "template", "corpus", "model", "svg", "train"):
+    for name in ("files", "file", "out", "tokenizer", "tools", "template", "corpus", "model", "svg", "train", "counts"):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:
             if path is not None and "\0" in path:

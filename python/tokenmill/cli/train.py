@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .files import as_json, check_read_once, expand, write_output, write_summary
 from .options import ROLES
 from .parsing import whole_number
+from .reading import add_reading, reading
 from .saving import check_ids_out, check_out, form_of, is_replaced, kept_roles
 from .spool import spooled
 from .streams import say
 from .terminal import bar_wanted, visible
 from .trace import MOST_BYTES, trace
-from .usage import SPLITS, UsageError
+from .usage import UsageError
 from .written import as_npy
 
 if TYPE_CHECKING:
@@ -42,29 +43,17 @@ __all__ = ["add_arguments", "run"]
 
 _FIRST_MERGES = 10
 
-_RULES = ("identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf")
-"""The rules of SentencePiece."""
-
-_UNIGRAM = {
-    "byte-fallback": "characters outside the alphabet become the tokens of their bytes",
-    "split-digits": "sentencepiece: a digit is a token of its own",
-    "no-split-by-unicode-script": "sentencepiece: a token may have characters of several scripts",
-    "no-add-dummy-prefix": "sentencepiece: no space is put before a text",
-    "no-remove-extra-whitespaces": "sentencepiece: runs of spaces stay",
-}
-"""Options of unigram that are on or off, each under the name that departs from the default."""
-
-_BERT = {
-    "lowercase": "BertNormalizer: text in lower case (default: yes)",
-    "strip-accents": "BertNormalizer: letters without their accents (default: as --lowercase)",
-    "clean-text": "BertNormalizer: no control characters, all white space a space (default: yes)",
-    "handle-chinese-chars": "BertNormalizer: Chinese characters are words (default: yes)",
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``train`` takes."""
-    parser.add_argument("files", metavar="FILE", nargs="+", help="text to learn from; - is standard input")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="text to learn from; - is standard input")
+    parser.add_argument(
+        "--counts",
+        metavar="PATH",
+        nargs="+",
+        help="learn from what count-pretokens saved, in place of FILE: files, or folders of them; they say how "
+        "texts were read",
+    )
     parser.add_argument("--out", metavar="PATH", help="folder or file to save to (needed, but for --trace)")
     parser.add_argument(
         "--lossy",
@@ -93,43 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     size.add_argument("--num-merges", type=whole_number(0), metavar="N", help="merges alone")
     how = parser.add_argument_group("how")
-    how.add_argument(
-        "--model",
-        choices=("bpe", "wordpiece", "unigram"),
-        default="bpe",
-        help="what is learned (default: bpe)",
-    )
-    how.add_argument(
-        "--split",
-        metavar="NAME",
-        help=f"{', '.join(SPLITS)}, BertPreTokenizer, or a pattern (default: cl100k; BertPreTokenizer for "
-        "wordpiece)",
-    )
-    how.add_argument(
-        "--normalizer",
-        choices=("NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none", *_RULES),
-        metavar="NAME",
-        help="what text is brought into first: NFC, NFD, NFKC, NFKD, BertNormalizer (for wordpiece), none "
-        f"(default); for unigram {', '.join(_RULES)} (default: nmt_nfkc)",
-    )
-    for name, meaning in _BERT.items():
-        how.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=meaning)
-    how.add_argument(
-        "--special-token",
-        dest="special_tokens",
-        metavar="LITERAL",
-        action="append",
-        default=[],
-        help="a special token; may be given again; training gives the ids (--special-ids)",
-    )
+    add_reading(how)
     how.add_argument(
         "--special-ids",
         choices=("first", "last"),
         default="first",
         help="special tokens before or behind all others",
     )
-    for role, meaning in ROLES.items():
-        how.add_argument(f"--{role}-token", metavar="LITERAL", help=f"the special token for {meaning}")
     how.add_argument(
         "--add-bos-token", action="store_true", help="the bos token is put before each text where asked for"
     )
@@ -159,19 +118,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a longer word is unknown to wordpiece (default: 100)",
     )
     how.add_argument(
-        "--dialect",
-        choices=("sentencepiece", "tokenizers"),
-        help="the library that unigram is trained for (default: sentencepiece, saved as .model)",
-    )
-    how.add_argument(
-        "--user-defined-symbol",
-        dest="user_defined_symbols",
-        metavar="LITERAL",
-        action="append",
-        default=[],
-        help="text that is always one token of unigram; may be given again",
-    )
-    how.add_argument(
         "--character-coverage",
         type=float,
         metavar="SHARE",
@@ -195,13 +141,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a regular expression that every merged token has to match",
     )
     how.add_argument(
-        "--reserved-tokens",
-        type=whole_number(0),
-        default=0,
-        metavar="N",
-        help="so many special tokens for later use, which count in --vocab-size (default: 0)",
-    )
-    how.add_argument(
         "--pad-vocab-to-multiple-of",
         type=whole_number(1),
         metavar="N",
@@ -212,10 +151,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CHARACTERS",
         help="characters that are known, seen or not",
     )
-    for name, meaning in _UNIGRAM.items():
-        option = name.removeprefix("no-").replace("-", "_")
-        value = not name.startswith("no-")
-        how.add_argument(f"--{name}", dest=option, action="store_const", const=value, help=meaning)
+    how.add_argument(
+        "--byte-fallback",
+        action="store_true",
+        default=None,
+        help="characters outside the alphabet become the tokens of their bytes; for unigram",
+    )
     how.add_argument(
         "--tie-break",
         choices=("lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"),
@@ -236,9 +177,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the longest token, in bytes; in characters for wordpiece and unigram (16 there)",
     )
     how.add_argument(
-        "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
-    )
-    how.add_argument(
         "--alphabet",
         choices=("bytes", "chars"),
         help="what merging starts from: all 256 bytes, or the characters of the text (default: bytes)",
@@ -248,12 +186,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--end-of-word-form",
         choices=("separate", "suffix"),
         help="a symbol of its own, or glued to the last character, which files can hold (default: separate)",
-    )
-    how.add_argument(
-        "--errors",
-        choices=("strict", "replace", "skip"),
-        default="strict",
-        help="a document that is not UTF-8: stop, replace what is wrong, or leave it out (default: strict)",
     )
     how.add_argument(
         "--num-threads", type=whole_number(1), metavar="N", help="threads for counting (default: every core)"
@@ -273,7 +205,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--trace shows byte-pair encoding; choose one of it and --model", hint="--model bpe")
     if args.normalizer and args.trace:
         raise UsageError("--trace shows text as it stands, without --normalizer: choose one")
-    if args.model == "bpe":
+    if bool(args.files) == (args.counts is not None):
+        raise UsageError("give FILE, or --counts PATH", hint="tokenmill train --help")
+    if args.counts is not None and (args.trace or args.ids_out is not None):
+        option = "--trace" if args.trace else "--ids-out"
+        raise UsageError(f"{option} needs the text, which is not in counts: give FILE")
+    if args.model == "bpe" and args.counts is None:
         args.split = args.split or "cl100k"
     if args.out is not None:
         check_out(args)
@@ -285,42 +222,31 @@ def run(args: argparse.Namespace) -> int:
     with spooled(names, limit=MOST_BYTES if args.trace else None) as files:
         start = time.perf_counter()
         trained: Any = tokenmill.train(
-            files,
+            files if args.counts is None else None,
+            counts=args.counts,
             vocab_size=args.vocab_size,
             num_merges=args.num_merges,
-            model=args.model,
-            normalizer=args.normalizer,
-            **{
-                (option := name.removeprefix("no-").replace("-", "_")): getattr(args, option)
-                for name in (*_BERT, *_UNIGRAM)
-            },
-            dialect=args.dialect,
-            user_defined_symbols=args.user_defined_symbols or None,
+            **reading(args),
+            byte_fallback=args.byte_fallback,
             character_coverage=args.character_coverage,
             initial_alphabet=args.initial_alphabet,
             limit_alphabet=args.limit_alphabet,
             whole_characters=args.whole_characters,
             allowed_merges=args.allowed_merges,
-            reserved_tokens=args.reserved_tokens,
             pad_vocab_to_multiple_of=args.pad_vocab_to_multiple_of,
-            split=args.split,
             post_processor=args.post_processor,
             score=args.score,
             continuing_subword_prefix=args.continuing_subword_prefix,
             max_input_chars_per_word=args.max_input_chars_per_word,
-            special_tokens=args.special_tokens,
             special_ids=args.special_ids,
             tie_break=args.tie_break,
             min_frequency=args.min_frequency,
             max_token_length=args.max_token_length,
-            documents=args.documents,
             alphabet=args.alphabet,
             end_of_word=args.end_of_word,
             end_of_word_form=args.end_of_word_form,
-            **{f"{role}_token": getattr(args, f"{role}_token") for role in ROLES},
             add_bos_token=args.add_bos_token or None,
             add_eos_token=args.add_eos_token or None,
-            errors=args.errors,
             num_threads=args.num_threads,
             progress=bar_wanted(),
             return_ids=wants_ids,

@@ -1,0 +1,156 @@
+"""Files of counted pretokens, and folders of parts: the plain format, and which file is read how.
+
+The plain format is described in docs/counts.md.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import _core
+from ._core import PretokenTable
+from ._counted_arrow import as_parquet, from_parquet, is_there
+from ._counted_facts import CountedFacts, check_total, damaged, read_facts
+from ._files import write_file
+from ._pretoken_sum import PretokenSum, sum_of_figures
+from ._reading import common_facts
+from ._train_inputs import misuse
+from .errors import TrainingError
+
+__all__ = ["FACTS", "as_plain", "check_parts", "from_plain", "load_counts", "save_counts"]
+
+FACTS = "_facts.json"
+"""The facts of a folder whose parts have none of their own."""
+
+_MAGIC = b"tmcounts"
+_VERSION = 1
+_HEADER = struct.Struct("<8sIIQQ")
+_DIGEST = 32
+
+
+def as_plain(table: PretokenTable, facts: CountedFacts) -> Iterator[bytes]:
+    """The plain format, in pieces."""
+    import hashlib
+
+    data, offsets, counts = table.columns()
+    text = facts.as_json()
+    text += b" " * (-len(text) % 8)
+    digest = hashlib.sha256()
+    header = _HEADER.pack(_MAGIC, _VERSION, len(text), len(table), len(data))
+    for piece in (header, text, offsets, counts, data):
+        digest.update(piece)
+        yield piece
+    yield digest.digest()
+
+
+def from_plain(content: bytes, path: str | None = None) -> tuple[PretokenTable, CountedFacts]:
+    """What ``as_plain`` wrote. Raises ``FormatError``."""
+    import hashlib
+
+    if len(content) < _HEADER.size + _DIGEST:
+        raise damaged(path, "", f"has {len(content)} bytes, fewer than any file of counts", "truncated")
+    magic, version, text, number, size = _HEADER.unpack_from(content)
+    if magic != _MAGIC:
+        raise damaged(path, "", "is no file of counts: it does not begin with tmcounts")
+    if version != _VERSION:
+        reason = f"is {version}; this version of tokenmill reads {_VERSION}"
+        raise damaged(path, "version", reason, "unsupported")
+    whole = _HEADER.size + text + 8 * (2 * number + 1) + size + _DIGEST
+    if len(content) != whole:
+        kind = "truncated" if len(content) < whole else "damaged"
+        raise damaged(path, "", f"has {len(content):,} bytes, and its header says {whole:,}", kind)
+    if hashlib.sha256(memoryview(content)[:-_DIGEST]).digest() != content[-_DIGEST:]:
+        raise damaged(path, "", "is damaged: the checksum is that of other bytes", "checksum")
+    at = _HEADER.size + text
+    facts = read_facts(content[_HEADER.size : at], path)
+    body = memoryview(content)[at:-_DIGEST]
+    # One behind the other: where each pretoken begins and the last one ends, the counts, the pretokens.
+    first, second = 8 * (number + 1), 8 * (2 * number + 1)
+    offsets, counts, data = body[:first], body[first:second], body[second:]
+    try:
+        table = _core.PretokenTable.from_columns(data, offsets, counts)
+    except TrainingError as error:
+        raise damaged(path, "", str(error)) from error
+    if len(table) != number or table.columns()[1] != offsets:
+        raise damaged(path, "pretokens", "are not in order")
+    check_total(facts, table, path)
+    return table, facts
+
+
+def save_counts(path: str | os.PathLike[str], table: PretokenTable, facts: CountedFacts) -> None:
+    """Write a file whole or not at all, in the format that its name asks for."""
+    name = os.fspath(path)
+    ending = Path(name).suffix
+    if ending == ".parquet" or (not ending and is_there()):
+        write_file(name, [as_parquet(table, facts)])
+    else:
+        write_file(name, as_plain(table, facts))
+
+
+def load_counts(path: str | os.PathLike[str]) -> tuple[PretokenTable, CountedFacts]:
+    """A file of counts, or a folder of parts. Raises ``FormatError`` and ``OSError``."""
+    name = os.fspath(path)
+    if Path(name).is_dir():
+        return _from_folder(name)
+    table, facts = _from_file(name)
+    if facts is None:
+        raise damaged(name, "facts", f"are missing; they are in the schema's metadata, or beside it in {FACTS}")
+    check_total(facts, table, name)
+    return table, facts
+
+
+def _from_file(name: str) -> tuple[PretokenTable, CountedFacts | None]:
+    with Path(name).open("rb") as file:
+        start = file.read(len(_MAGIC))
+        if start[:4] != b"PAR1":
+            content = start + file.read()
+            return from_plain(content, name)
+    return from_parquet(name)
+
+
+def _from_folder(folder: str) -> tuple[PretokenTable, CountedFacts]:
+    """The sum of all parts. Names that begin with _ or a full stop are no parts."""
+    beside = Path(folder, FACTS)
+    given = read_facts(beside.read_bytes(), str(beside)) if beside.is_file() else None
+    total = PretokenSum()
+    found: list[tuple[str, CountedFacts]] = [] if given is None else [(str(beside), given)]
+    parts = sorted(path for path in Path(folder).iterdir() if not path.name.startswith(("_", ".")))
+    if not parts and given is None:
+        raise damaged(folder, "", "holds no counts", "missing")
+    for part in parts:
+        if part.is_dir():
+            raise damaged(str(part), "", "is a folder; a folder of counts holds parts alone", "unsupported")
+        table, facts = _from_file(str(part))
+        if facts is not None:
+            found.append((str(part), facts))
+        elif given is None:
+            reason = f"are missing; put those of all parts beside them in {FACTS}"
+            raise damaged(str(part), "facts", reason, "missing")
+        total.add(table)
+    if given is None:
+        facts = check_parts([facts for _, facts in found], [name for name, _ in found])
+    else:
+        common_facts([facts.reading for _, facts in found], [name for name, _ in found])
+        facts = given
+    result = total.result()
+    check_total(facts, result, folder)
+    return result, facts
+
+
+def check_parts(parts: list[CountedFacts], names: list[str]) -> CountedFacts:
+    """The facts of a sum. Raises ``TrainingError`` for parts that cannot be summed."""
+    if not parts:
+        raise misuse("there are no counts to put together")
+    reading = common_facts([facts.reading for facts in parts], names)
+    if len(parts) == 1:
+        return parts[0]
+    for facts, name in zip(parts, names, strict=True):
+        if facts.min_count is not None:
+            raise misuse(
+                f"{name} has lost what occurs less than {facts.min_count:,} times (min_count), so that its sum with "
+                "others would be wrong; put counts together first, and drop what is rare then"
+            )
+    return CountedFacts(reading, None, sum_of_figures(facts.figures for facts in parts))
