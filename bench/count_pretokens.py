@@ -4,10 +4,10 @@
     python bench/count_pretokens.py --quick             1 MB, 2,000 ids, one round
     python bench/count_pretokens.py --model unigram --parts 7 --store parquet
 
-CPU is that of whole processes, one thread each, with reading and writing files. Starting Python is in it, too,
-once for training and once for each process that counts; the last figure is without that, which is timed on a
-text of one word. What training learns is compared, outside the clock: exit code 1 if a tokenizer differs.
-Figures are medians.
+CPU is that of whole processes, one thread each, with reading and writing files. Starting Python is in it,
+too, once for training and once for each process that counts; the last figure is without that, which is
+timed on a text of one word. What training learns is compared, outside the clock: exit code 1 if a tokenizer
+differs. Figures are medians.
 """
 
 from __future__ import annotations
@@ -32,9 +32,6 @@ PLAIN = ".counts"
 def main() -> int:
     """Count, train, compare, print."""
     args = _arguments()
-    if args.step:
-        _step(args)
-        return 0
     corpora = data.corpora() if len(data.corpora()) == 1 else ("english", "multilingual")
     identical = True
     with tempfile.TemporaryDirectory(dir=data.scratch()) as folder:
@@ -47,10 +44,10 @@ def main() -> int:
             rounds["train"].append(_run(args, "train", parts, whole))
             counted = [_run(args, "count", [part], out) for part, out in zip(parts, counts, strict=True)]
             # The processes would run at the same time: the CPU adds up, the longest one is waited for.
-            cpu, longest = sum(used for used, _ in counted), max(wall for _, wall in counted)
-            rounds["count"].append((cpu, longest))
+            added, longest = sum(used for used, _ in counted), max(waited for _, waited in counted)
+            rounds["count"].append((added, longest))
             rounds["learn"].append(_run(args, "learn", counts, from_counts))
-            rounds[START].append(_run(args, START, [], Path(folder, "start")))
+            rounds[START].append(_run(args, START, [], Path(folder, f"start{args.store}")))
             identical = identical and whole.read_bytes() == from_counts.read_bytes()
         stored = sum(out.stat().st_size for out in counts)
     print(f"{' and '.join(corpora)}, {size / data.MB:.1f} MB, {args.model}, {args.vocab_size:,} ids")
@@ -61,7 +58,9 @@ def main() -> int:
     print(f"  learning from the counts  {cpu['learn']:7.2f} s of CPU {wall['learn']:7.2f} s")
     apart, start = cpu["count"] + cpu["learn"], cpu[START]
     without = (apart - (args.parts + 1) * start) / (cpu["train"] - start)
-    print(f"  {apart / cpu['train']:.3f} of the CPU, {without:.3f} without starting Python ({start:.2f} s each)")
+    print(
+        f"  {apart / cpu['train']:.3f} of the CPU, {without:.3f} without starting Python ({start:.2f} s each)"
+    )
     print(f"  counts of {stored / data.MB:.1f} MB")
     print(f"tokenizers: {'identical' if identical else 'DIFFERENT'}")
     if args.json:
@@ -83,41 +82,27 @@ def _parts(folder: Path, corpora: tuple[str, ...], size: int, number: int) -> li
 
 
 def _run(args: argparse.Namespace, step: str, files: list[Path], out: Path) -> tuple[float, float]:
-    """The CPU and the time that one process takes."""
-    options = ["--model", args.model, "--vocab-size", str(args.vocab_size), "--store", args.store]
-    options += ["--out", str(out)]
-    command = [sys.executable, __file__, "--step", step, *options, *map(str, files)]
+    """The CPU and the time that one process takes, which imports nothing but what it needs."""
+    names = [str(file) for file in files]
+    unk = "[UNK]" if args.model == "wordpiece" else None
+    options = {"model": args.model, "unk_token": unk, "num_threads": 1}
+    if step in (START, "count"):
+        source = {"texts": ["low"]} if step == START else {"files": names}
+        call = f"tokenmill.count_pretokens(**{source | options!r}).save({str(out)!r})"
+    else:
+        source = {"files" if step == "train" else "counts": names}
+        options["vocab_size"] = args.vocab_size
+        call = f"tokenmill.train(**{source | options!r}).save({str(out)!r}, lossy=True)"
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True)
+    subprocess.run([sys.executable, "-c", f"import tokenmill; {call}"], check=True)
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
-
-
-def _step(args: argparse.Namespace) -> None:
-    import tokenmill
-
-    if args.step == START:
-        tokenmill.count_pretokens(texts=["low"]).save(args.out + args.store)
-        return
-    unk = "[UNK]" if args.model == "wordpiece" else None
-    if args.step == "count":
-        counts = tokenmill.count_pretokens(args.files, model=args.model, unk_token=unk, num_threads=1)
-        counts.save(args.out)
-        return
-    source = {"files" if args.step == "train" else "counts": args.files}
-    tokenizer = tokenmill.train(
-        **source, model=args.model, unk_token=unk, vocab_size=args.vocab_size, num_threads=1
-    )
-    tokenizer.save(args.out, lossy=True)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("files", nargs="*", help=argparse.SUPPRESS)
-    parser.add_argument("--step", choices=(*STEPS, START), help=argparse.SUPPRESS)
-    parser.add_argument("--out", help=argparse.SUPPRESS)
     parser.add_argument("--megabytes", type=float, default=40)
     parser.add_argument("--model", choices=("bpe", "wordpiece", "unigram"), default="bpe")
     parser.add_argument("--vocab-size", type=int, default=32_000)

@@ -118,6 +118,12 @@ def refuses(call: Call) -> Call:
     return refused
 
 
+def saved_and_loaded(counts: Any) -> object:
+    path = new_path(".counts")
+    counts.save(path)
+    return counts.load(path)
+
+
 class Functions:
     """What the package has beside classes."""
 
@@ -147,6 +153,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
 
         return NGramModel.train(base(), texts=[TEXT])
 
+    def counted() -> Any:
+        return tokenmill.count_pretokens(texts=[TEXT])
+
     def vocab_sizes() -> Any:
         return import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [1000, 2000])
 
@@ -175,6 +184,8 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.LoadReport": lambda: load(folder() / "vocab.txt").load_report,
         "tokenmill.LoadFinding": lambda: load(folder() / "vocab.txt").load_report.tolerated[0],
         "tokenmill.TrainingReport": lambda: tokenmill.train(texts=[TEXT], num_merges=5).training_report,
+        "tokenmill._core.PretokenTable": lambda: counted()._table,
+        "tokenmill.pretoken_counts.PretokenCounts": counted,
         "tokenmill._core.ReadyIds": lambda: base().encode_batch([TEXT])._ready_ids,
         "tokenmill._core.ArrowBatch": lambda: base().encode_arrow(arrow_batch()),
         "tokenmill._core.ArrowStream": lambda: base().encode_arrow(arrow_table()),
@@ -204,7 +215,10 @@ def fresh() -> dict[str, Callable[[], Any]]:
 # ---- classes and their members ----------------------------------------------------------------
 
 INTERNAL = {
+    "tokenmill._count_pretokens.PartialCounts": "of one worker of an engine, which has one thread",
+    "tokenmill._counted_facts.CountedFacts": "a plain record",
     "tokenmill._forks.OwnLock": "a lock itself, tested by name",
+    "tokenmill._pretoken_sum.PretokenSum": "what one call adds up",
     "tokenmill.chat.encoding.Known": "what an encoding that was pickled is made of",
     "tokenmill.compat.langchain.TextSplitter": "a class of LangChain that calls Tokenizer.chunk",
     "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",
@@ -422,6 +436,20 @@ METHODS: dict[str, dict[str, Call]] = {
         "index": lambda o: o.index(o[0]),
         "texts": lambda o: o.texts(),
     },
+    "tokenmill._core.PretokenTable": {
+        "at_least": lambda o: o.at_least(2),
+        "columns": lambda o: o.columns(),
+        "from_columns": lambda o: o.from_columns(*o.columns()),
+        "items": lambda o: o.items(0, 5),
+        "merged": lambda o: o.merged(other_of(o)),
+    },
+    "tokenmill.pretoken_counts.PretokenCounts": {
+        "from_arrow": lambda o: o.from_arrow(o.to_arrow()),
+        "items": lambda o: list(o.items()),
+        "load": saved_and_loaded,
+        "save": lambda o: o.save(new_path(".counts")),
+        "to_arrow": lambda o: o.to_arrow(),
+    },
     "tokenmill.packing.Packed": {
         "__getitem__": lambda o: (o[0], o[::2]),
         "count": lambda o: o.count(o[0]),
@@ -532,11 +560,15 @@ METHODS: dict[str, dict[str, Call]] = {
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
         "compare_vocab_sizes": lambda o: import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [999]),
+        "count_pretokens": lambda o: import_module("tokenmill").count_pretokens(texts=[TEXT]),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
+        "merge_counts": lambda o: import_module("tokenmill").merge_counts(
+            [import_module("tokenmill").count_pretokens(texts=[TEXT])] * 2
+        ),
         "load and compare": lambda o: load(folder() / "tokenizer.json") == base(),
         "render a chat": lambda o: rendered().segments,
         "register_hook": lambda o: import_module("tokenmill").register_hook("lower", str.lower),

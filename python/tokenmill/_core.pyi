@@ -2114,10 +2114,12 @@ class PretokenTable:
     """Distinct pretokens in the order of their bytes, with their counts. `tokenmill.PretokenCounts` adds what they are of."""
 
     @staticmethod
-    def from_columns(data: _Buffer, offsets: _Buffer, counts: _Buffer) -> PretokenTable:
+    def from_columns(
+        data: _Buffer, offsets: _Buffer, counts: _Buffer, *, are_sorted: bool = False
+    ) -> PretokenTable:
         """From all pretokens one behind the other, where each begins and the last one ends, and their counts; the numbers as
-        uint64, the lowest byte first. They need not be sorted or distinct. Raises `TrainingError` for what is no count of
-        pretokens.
+        uint64, the lowest byte first. They need not be sorted or distinct, unless `are_sorted` says so. Raises
+        `TrainingError` for what is no count of pretokens.
         """
 
     def columns(self) -> tuple[bytes, bytes, bytes]:

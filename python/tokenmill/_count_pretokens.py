@@ -53,16 +53,16 @@ def count_pretokens(
 ) -> PretokenCounts:
     """Count the pretokens of texts, to train on the counts later: the first half of ``train``.
 
-    ``train(counts=...)`` gives byte for byte the vocabulary that ``train`` gives from the texts, for every model.
-    So a corpus can be counted in parts, on several machines, and for several vocabularies at once.
+    ``train(counts=...)`` gives byte for byte the vocabulary that ``train`` gives from the texts, for every
+    model. So a corpus can be counted in parts, on several machines, and for several vocabularies at once.
 
-    All options are those of ``train``, with the same defaults: ``model`` and ``dialect`` choose these, and are
-    no facts themselves (but for the SentencePiece dialect, which cuts texts in a way of its own): counts for
-    byte-pair encoding serve WordPiece, if normalizer, split and special tokens are the same. Special tokens
-    are cut out of the texts, so that all of them have to be known here.
+    All options are those of ``train``, with the same defaults: ``model`` and ``dialect`` choose these, and
+    are no facts themselves (but for the SentencePiece dialect, which cuts texts in a way of its own):
+    counts for byte-pair encoding serve WordPiece, if normalizer, split and special tokens are the same.
+    Special tokens are cut out of the texts, so that all of them have to be known here.
 
-    ``min_count`` drops pretokens that occur less often, when all are counted. What is learned then is no longer
-    exact, and such counts cannot be summed with others. ``num_threads=None`` takes every core.
+    ``min_count`` drops pretokens that occur less often, when all are counted. What is learned then is no
+    longer exact, and such counts cannot be summed with others. ``num_threads=None`` takes every core.
 
     Raises what ``train`` raises; ``TrainingError`` for a pretoken that occurs more than 2**64 - 1 times.
 
@@ -117,13 +117,21 @@ def count_pretokens(
     return PretokenCounts._of(*without_rare(table, CountedFacts(facts, None, figures), min_count))
 
 
-def reading_options(*, model: str, **options: Any) -> dict[str, Any]:
-    """What the core needs to count: the options of ``count_pretokens`` about how texts are read. It can be pickled.
+def reading_options(**reading: Any) -> dict[str, Any]:
+    """What the core needs to count: the options of ``count_pretokens`` about how texts are read.
 
-    Options that are not given are None, as there. Raises ``TrainingError``, also for what only the core can tell.
+    It can be pickled. Options that are not given are as there. Raises ``TrainingError`` for those that
+    contradict each other.
     """
+    options: dict[str, Any] = dict(count_pretokens.__kwdefaults__ or {})
+    for name in ("texts", "min_count", "progress"):
+        del options[name]
+    if unknown := [name for name in reading if name not in options]:
+        raise TypeError(f"{', '.join(unknown)}: not among the options that say how texts are read")
+    options |= reading
     check_literals(options["special_tokens"])
-    given = {**options, "model": model, "counts_only": True}
+    model = options["model"]
+    given = {**options, "counts_only": True}
     own = ("dialect", "user_defined_symbols", "normalizer", "split", "unk_token")
     given |= resolved(model, {name: options[name] for name in (*own, *BERT, *SENTENCEPIECE)})
     for name in ("special_tokens", "user_defined_symbols"):
@@ -145,7 +153,7 @@ class PartialCounts:
         self._figures = [NOTHING]
 
     def feed(self, texts: Iterable[str]) -> None:
-        """Counts a batch, each text a document. Cost beside the text: a few microseconds, and sorting what is new."""
+        """Counts a batch, each text a document. Batches of megabytes cost little beside their text."""
         table, figures = _core.count_texts(texts, self._options)
         self._sum.add(table)
         self._figures = [sum_of_figures([*self._figures, figures])]

@@ -1,4 +1,4 @@
-"""Counted pretokens as tables of Arrow and files of Parquet: columns pretoken (large_binary), count (uint64)."""
+"""Counted pretokens as Arrow tables and Parquet files: columns pretoken (large_binary) and count (uint64)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def from_parquet(path: str) -> tuple[PretokenTable, CountedFacts | None]:
 
 
 def from_arrow(data: Any) -> tuple[PretokenTable, CountedFacts | None]:
-    """The counts in anything that speaks Arrow, and the facts if its schema has them. Raises ``TrainingError``."""
+    """The counts in what speaks Arrow, and the facts if its schema has them. Raises ``TrainingError``."""
     pa = _pyarrow("from_arrow()")
     if hasattr(data, "__arrow_c_stream__"):
         batches = pa.RecordBatchReader.from_stream(data)
@@ -123,7 +123,7 @@ def _facts_in(schema: Any, path: str | None) -> CountedFacts | None:
 
 def _table_of(pretokens: Any, counts: Any) -> PretokenTable:
     """A table of two arrays."""
-    pa = import_module("pyarrow")
+    pa = _pyarrow("")
     for name, column in (("pretoken", pretokens), ("count", counts)):
         if column.null_count:
             row = column.is_null().index(True).as_py()
@@ -155,12 +155,12 @@ def _table_of(pretokens: Any, counts: Any) -> PretokenTable:
     return _core.PretokenTable.from_columns(data, offsets, _little(numbers))
 
 
-def _columns(pretokens: Any) -> tuple[memoryview | bytes, memoryview | bytes]:
+def _columns(pretokens: Any) -> tuple[memoryview | bytes, bytes]:
     """The bytes of a large_binary array, and where each value begins."""
-    import numpy as np
-
     if len(pretokens) == 0:
         return b"", bytes(8)
+    with waited_for:
+        import numpy as np
     _, bounds, values = pretokens.buffers()
     offsets = np.frombuffer(bounds, np.int64)[pretokens.offset :][: len(pretokens) + 1]
     first, last = int(offsets[0]), int(offsets[-1])
@@ -168,9 +168,9 @@ def _columns(pretokens: Any) -> tuple[memoryview | bytes, memoryview | bytes]:
     return data, _little(offsets - first)
 
 
-def _little(numbers: npt.NDArray[Any]) -> memoryview | bytes:
+def _little(numbers: npt.NDArray[Any]) -> bytes:
     """The bytes of numbers of 64 bits, the lowest of each first."""
-    return memoryview(numbers.astype("<u8")).cast("B") if len(numbers) else b""
+    return numbers.astype("<u8").tobytes()
 
 
 def _beyond(pretokens: Any, counts: Any) -> TrainingError:
@@ -181,13 +181,15 @@ def _beyond(pretokens: Any, counts: Any) -> TrainingError:
             text = pretoken.as_py().decode("utf-8", "replace")[:40]
             if number > MOST:
                 return misuse(f"the pretoken {text!r} occurs {number:,} times; counts end at 2^64 - 1")
-            return misuse(f"the pretoken {text!r} has the count {number}; it has to be a whole number from 1 on")
+            return misuse(
+                f"the pretoken {text!r} has the count {number}; it has to be a whole number from 1 on"
+            )
     return misuse(f"the counts, {counts.type}, do not fit uint64")
 
 
 @contextmanager
 def _refusing(reason: str) -> Iterator[None]:
-    pa = import_module("pyarrow")
+    pa = _pyarrow("")
     try:
         yield
     except pa.ArrowException:

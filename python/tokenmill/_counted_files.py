@@ -15,6 +15,7 @@ from ._core import PretokenTable
 from ._counted_arrow import as_parquet, from_parquet, is_there
 from ._counted_facts import CountedFacts, check_total, damaged, read_facts
 from ._files import write_file
+from ._forks import waited_for
 from ._pretoken_sum import PretokenSum, sum_of_figures
 from ._reading import common_facts
 from ._train_inputs import misuse
@@ -33,8 +34,8 @@ _DIGEST = 32
 
 def as_plain(table: PretokenTable, facts: CountedFacts) -> Iterator[bytes]:
     """The plain format, in pieces."""
-    import hashlib
-
+    with waited_for:
+        import hashlib
     data, offsets, counts = table.columns()
     text = facts.as_json()
     text += b" " * (-len(text) % 8)
@@ -48,8 +49,8 @@ def as_plain(table: PretokenTable, facts: CountedFacts) -> Iterator[bytes]:
 
 def from_plain(content: bytes, path: str | None = None) -> tuple[PretokenTable, CountedFacts]:
     """What ``as_plain`` wrote. Raises ``FormatError``."""
-    import hashlib
-
+    with waited_for:
+        import hashlib
     if len(content) < _HEADER.size + _DIGEST:
         raise damaged(path, "", f"has {len(content)} bytes, fewer than any file of counts", "truncated")
     magic, version, text, number, size = _HEADER.unpack_from(content)
@@ -71,11 +72,9 @@ def from_plain(content: bytes, path: str | None = None) -> tuple[PretokenTable, 
     first, second = 8 * (number + 1), 8 * (2 * number + 1)
     offsets, counts, data = body[:first], body[first:second], body[second:]
     try:
-        table = _core.PretokenTable.from_columns(data, offsets, counts)
+        table = _core.PretokenTable.from_columns(data, offsets, counts, are_sorted=True)
     except TrainingError as error:
         raise damaged(path, "", str(error)) from error
-    if len(table) != number or table.columns()[1] != offsets:
-        raise damaged(path, "pretokens", "are not in order")
     check_total(facts, table, path)
     return table, facts
 
@@ -97,7 +96,9 @@ def load_counts(path: str | os.PathLike[str]) -> tuple[PretokenTable, CountedFac
         return _from_folder(name)
     table, facts = _from_file(name)
     if facts is None:
-        raise damaged(name, "facts", f"are missing; they are in the schema's metadata, or beside it in {FACTS}")
+        raise damaged(
+            name, "facts", f"are missing; they are in the schema's metadata, or beside it in {FACTS}"
+        )
     check_total(facts, table, name)
     return table, facts
 
@@ -150,7 +151,7 @@ def check_parts(parts: list[CountedFacts], names: list[str]) -> CountedFacts:
     for facts, name in zip(parts, names, strict=True):
         if facts.min_count is not None:
             raise misuse(
-                f"{name} has lost what occurs less than {facts.min_count:,} times (min_count), so that its sum with "
-                "others would be wrong; put counts together first, and drop what is rare then"
+                f"{name} has lost what occurs less than {facts.min_count:,} times (min_count), so that its "
+                "sum with others would be wrong; put counts together first, and drop what is rare then"
             )
     return CountedFacts(reading, None, sum_of_figures(facts.figures for facts in parts))

@@ -26,8 +26,10 @@ def sum_of_figures(parts: Iterable[Figures]) -> Figures:
 
 
 class PretokenSum:
-    """Tables that are summed as they come. Those that wait are each less than half as long as the one before, so
-    that each pretoken is copied a few times, however many tables come."""
+    """Tables that are summed as they come.
+
+    Each that waits is less than half as long as the one before, so that no pretoken is copied often.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[PretokenTable] = []

@@ -63,9 +63,10 @@ def check_literals(special_tokens: object) -> None:
 
 
 def resolved(model: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The same options, those that are None as the model has them. Raises ``TrainingError`` for contradictions.
+    """The same options, those that are None as the model has them.
 
     They are dialect, user_defined_symbols, normalizer, split, unk_token and those of BERT and SENTENCEPIECE.
+    Raises ``TrainingError`` for contradictions.
     """
     reading = dict(options)
     sentencepiece = {name: options[name] for name in SENTENCEPIECE}
@@ -103,7 +104,7 @@ def resolved(model: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def facts_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of reading, of options for the core: what has to be the same in counts that are put together."""
+    """The facts of reading, of options for the core: they are the same in counts that are put together."""
     is_sentencepiece = options["dialect"] == "sentencepiece"
     facts: dict[str, Any] = {
         "dialect": "sentencepiece" if is_sentencepiece else None,
@@ -172,9 +173,7 @@ def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, 
     """The facts of reading of two that mean something else, by name."""
     left, right = _comparable(left), _comparable(right)
     names = [*left, *(name for name in right if name not in left)]
-    return {
-        name: (left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)
-    }
+    return {name: (left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)}
 
 
 def contradiction(left: str, right: str, found: Mapping[str, tuple[object, object]]) -> TrainingError:
@@ -187,8 +186,8 @@ def contradiction(left: str, right: str, found: Mapping[str, tuple[object, objec
         else:
             said.append(f"{name} ({left}: {own!r}, {right}: {other!r})")
     return misuse(
-        f"these texts were not read in one way: {'; '.join(said)}. What is not given is as in the counts; for "
-        "anything else count the texts again"
+        f"these texts were not read in one way: {'; '.join(said)}. What is not given is as in the counts; "
+        "for anything else count the texts again"
     )
 
 

@@ -200,8 +200,8 @@ def train(
       of its lines is one, without the line end. Each is read once, so it may be a pipe, if it is given once.
     - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along. A
       mapping from texts to counts (whole numbers from 1 on) is the same as so many copies of each.
-    - ``counts``: ``PretokenCounts``, a file or folder of them, or a list of these, which are summed. They know
-      how texts were read: ``normalizer``, ``split``, ``special_tokens`` and other options about that
+    - ``counts``: ``PretokenCounts``, a file or folder of them, or a list of these, which are summed. They
+      know how texts were read: ``normalizer``, ``split``, ``special_tokens`` and other options about that
       need not be given, and others than theirs are refused. The vocabulary is that of the texts, and so is
       the report; ``tie_break="first-seen"`` and ``return_ids`` need the texts.
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
@@ -28,9 +29,10 @@ _AT_ONCE = 1024
 class PretokenCounts:
     """The distinct pretokens of a corpus, sorted by their bytes, with how often each occurs (64 bits, exact).
 
-    ``count_pretokens`` makes them, ``load`` and ``from_arrow`` read them, ``merge_counts`` puts several together.
-    ``train(counts=...)`` learns from them what it would learn from the texts. They never change, and can be
-    pickled. They know how the texts were read (``facts``), so that counts that do not fit together are refused.
+    ``count_pretokens`` makes them, ``load`` and ``from_arrow`` read them, ``merge_counts`` puts several
+    together. ``train(counts=...)`` learns from them what it would learn from the texts. They never change,
+    and can be pickled. They know how the texts were read (``facts``), so that counts that do not fit
+    together are refused.
 
     >>> counts = tokenmill.count_pretokens(texts=["low lower", "low"], split="gpt2")
     >>> list(counts.items())
@@ -46,8 +48,8 @@ class PretokenCounts:
 
     def __init__(self) -> None:
         raise TypeError(
-            "PretokenCounts are made by count_pretokens and merge_counts, and read by PretokenCounts.load and "
-            "PretokenCounts.from_arrow"
+            "PretokenCounts are made by count_pretokens and merge_counts, and read by PretokenCounts.load "
+            "and PretokenCounts.from_arrow"
         )
 
     @classmethod
@@ -62,8 +64,8 @@ class PretokenCounts:
     def facts(self) -> dict[str, Any]:
         """All that is known beside the counts, as a new dict that JSON can hold.
 
-        How texts were read (``normalizer`` and ``split`` with their options, ``special_tokens``, ...), under the
-        names of the options; ``min_count``; what was read (``documents``, ``bytes``, ``skipped``,
+        How texts were read (``normalizer`` and ``split`` with their options, ``special_tokens``, ...),
+        under the names of the options; ``min_count``; what was read (``documents``, ``bytes``, ``skipped``,
         ``replaced``, ``pretokens``); ``format`` and ``version``.
         """
         return deepcopy(self._facts.as_dict())
@@ -119,7 +121,7 @@ class PretokenCounts:
 
     @property
     def special_tokens(self) -> list[str]:
-        """The special tokens that were cut out, those with roles and reserved ones too, in the order of their ids."""
+        """The special tokens that were cut out, also roles and reserved ones, in the order of their ids."""
         return list(self._facts.reading["special_tokens"])
 
     @property
@@ -132,7 +134,7 @@ class PretokenCounts:
     def __len__(self) -> int:
         return len(self._table)
 
-    def items(self) -> Iterator[tuple[bytes, int]]:
+    def items(self) -> Iterator[tuple[builtins.bytes, int]]:
         """Each pretoken with its count, in the order of their bytes. They are made as they are asked for."""
         for start in range(0, len(self._table), _AT_ONCE):
             yield from self._table.items(start, start + _AT_ONCE)
@@ -147,9 +149,8 @@ class PretokenCounts:
     def __repr__(self) -> str:
         cut = f"split={self.split!r}" if self._facts.reading["dialect"] is None else "dialect='sentencepiece'"
         rare = "" if self.min_count is None else f", min_count={self.min_count}"
-        return (
-            f"PretokenCounts(distinct={len(self)}, pretokens={self.pretokens}, documents={self.documents}, {cut}{rare})"
-        )
+        figures = f"distinct={len(self)}, pretokens={self.pretokens}, documents={self.documents}"
+        return f"PretokenCounts({figures}, {cut}{rare})"
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_restored, (b"".join(as_plain(self._table, self._facts)),))
@@ -169,12 +170,12 @@ class PretokenCounts:
     def load(path: str | os.PathLike[str]) -> PretokenCounts:
         """Counts that ``save`` wrote, or a folder of parts, which are summed.
 
-        A folder holds files of counts; names that begin with ``_`` or a full stop are no parts. Parquet files of
-        others (columns ``pretoken`` and ``count``) need the facts of all parts beside them: ``_facts.json``
-        holds what ``facts`` gives, with the figures of the whole.
+        A folder holds files of counts; names that begin with ``_`` or a full stop are no parts. Parquet
+        files of others (columns ``pretoken`` and ``count``) need the facts of all parts beside them:
+        ``_facts.json`` holds what ``facts`` gives, with the figures of the whole.
 
-        Raises ``FormatError`` for a damaged file or part, and where pretokens are missing; ``TrainingError`` for
-        parts that contradict each other, and for a sum above 64 bits.
+        Raises ``FormatError`` for a damaged file or part, and where pretokens are missing;
+        ``TrainingError`` for parts that contradict each other, and for a sum above 64 bits.
         """
         return PretokenCounts._of(*load_counts(path))
 
@@ -193,8 +194,8 @@ class PretokenCounts:
         ``count`` an integer or a decimal. ``facts``, as the property of this name gives them, are needed
         where the schema has none. Needs the extra ``arrow``.
 
-        Raises ``TrainingError`` for what is no table of counts, and for a sum above 64 bits; ``FormatError`` for
-        facts that are none, or that tell of more pretokens.
+        Raises ``TrainingError`` for what is no table of counts, and for a sum above 64 bits;
+        ``FormatError`` for facts that are none, or that tell of more pretokens.
         """
         table, found = from_arrow(data)
         given = None if facts is None else read_facts(facts)
@@ -202,7 +203,9 @@ class PretokenCounts:
             common_facts([found.reading, given.reading], ["the metadata", "facts="])
         known = given or found
         if known is None:
-            raise misuse("the schema's metadata says nothing of the texts; pass facts=, as PretokenCounts.facts has them")
+            raise misuse(
+                "the schema's metadata says nothing of texts; pass facts=, what PretokenCounts.facts gives"
+            )
         check_total(known, table)
         return PretokenCounts._of(table, known)
 
@@ -231,11 +234,11 @@ def merge_counts(
 ) -> PretokenCounts:
     """The sum of counts, or of files and folders of them; the same in any order.
 
-    ``many`` may be a generator: no more is held than the sum and a few of its parts. ``min_count`` drops, of the
-    whole sum, what occurs less often; such counts cannot be summed again.
+    ``many`` may be a generator: no more is held than the sum and a few of its parts. ``min_count`` drops,
+    of the whole sum, what occurs less often; such counts cannot be summed again.
 
-    Raises ``TrainingError`` for counts that were not read in the same way (the message has the difference), and
-    for a sum above 64 bits, naming the pretoken.
+    Raises ``TrainingError`` for counts that were not read in the same way (the message has the difference),
+    and for a sum above 64 bits, naming the pretoken.
 
     >>> parts = [tokenmill.count_pretokens(texts=[text]) for text in ["low lower", "low"]]
     >>> list(tokenmill.merge_counts(parts, min_count=2).items())

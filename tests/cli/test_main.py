@@ -14,7 +14,19 @@ import tokenmill
 
 from .conftest import END, Run
 
-COMMANDS = ("train", "encode", "decode", "count", "chat", "inspect", "info", "vocab", "curve", "demo")
+COMMANDS = (
+    "train",
+    "count-pretokens",
+    "encode",
+    "decode",
+    "count",
+    "chat",
+    "inspect",
+    "info",
+    "vocab",
+    "curve",
+    "demo",
+)
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

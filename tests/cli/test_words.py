@@ -27,7 +27,8 @@ def test_help_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, command
         ("tarin x", "no command is called 'tarin'; did you mean train?", "tokenmill --help"),
         (
             "mill",
-            "there are train, encode, decode, count, chunk, chat, inspect, info, vocab, lorem, curve, demo",
+            "there are train, count-pretokens, encode, decode, count, chunk, chat, inspect, info, vocab, "
+            "lorem, curve, demo",
             "tokenmill --help",
         ),
         ("", "no command is given; there are train", "tokenmill --help"),

@@ -25,8 +25,8 @@ TRAINING = rows(
     errors.TrainingError,
     ("neither size", lambda native, _: native.train(texts=["a"]), "neither", NO_PLACE),
     ("both sizes", train(vocab_size=300, num_merges=3), "both", NO_PLACE),
-    ("neither source", lambda native, _: native.train(num_merges=3), "neither", NO_PLACE),
-    ("both sources", train(files="x.txt"), "both", NO_PLACE),
+    ("no source", lambda native, _: native.train(num_merges=3), "not none", NO_PLACE),
+    ("both sources", train(files="x.txt"), "not files and texts", NO_PLACE),
     ("no files", lambda native, _: native.train([], num_merges=3), "empty", NO_PLACE),
     ("a str as texts", train(texts="low"), "pass a list", NO_PLACE),
     ("bytes as texts", train(texts=b"low"), "pass a list", NO_PLACE),
@@ -110,6 +110,36 @@ TRAINING = rows(
             NO_PLACE,
         )
         for model in ("wordpiece", "unigram")
+    ),
+    (
+        "counts of another split",
+        lambda native, _: native.train(
+            counts=native.count_pretokens(texts=["a"], split="gpt2"), split="cl100k", num_merges=3
+        ),
+        "split (the counts: 'gpt2', asked for: 'cl100k')",
+        NO_PLACE,
+    ),
+    (
+        "counts that were read in two ways",
+        lambda native, _: native.merge_counts(
+            [native.count_pretokens(texts=["a"], split=split) for split in ("gpt2", "cl100k")]
+        ),
+        "split (counts 0: 'gpt2', counts 1: 'cl100k')",
+        NO_PLACE,
+    ),
+    (
+        "a pretoken that is counted too often",
+        lambda native, _: native.count_pretokens(texts={"a": 2**63, "a a": 2**63}),
+        'the pretoken "a" occurs more than 2^64 - 1 times; count less text',
+        NO_PLACE,
+    ),
+    (
+        "the first pair of counts",
+        lambda native, _: native.train(
+            counts=native.count_pretokens(texts=["a"]), tie_break="first-seen", num_merges=3
+        ),
+        "tie_break: first-seen needs the texts",
+        NO_PLACE,
     ),
     ("an unknown special_ids", train(special_ids="middle"), 'special_ids="middle"', NO_PLACE),
     ("an unknown tie_break", train(tie_break="dice"), 'tie_break="dice"', NO_PLACE),

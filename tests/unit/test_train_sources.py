@@ -19,8 +19,8 @@ TEXT = "The quick brown fox jumps over the lazy dog.\n" * 4
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"num_merges": 1}, "files and texts"),
-        ({"files": "x", "texts": ["x"], "num_merges": 1}, "files and texts"),
+        ({"num_merges": 1}, "files, texts and counts, not none"),
+        ({"files": "x", "texts": ["x"], "num_merges": 1}, "not files and texts"),
         ({"texts": ["x"]}, "vocab_size and num_merges"),
         ({"texts": ["x"], "num_merges": 1, "vocab_size": 300}, "vocab_size and num_merges"),
         ({"texts": "one text", "num_merges": 1}, "pass a list"),

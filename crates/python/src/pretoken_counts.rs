@@ -51,17 +51,23 @@ fn bytes_of<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyByte
 #[pymethods]
 impl PretokenTable {
     /// From all pretokens one behind the other, where each begins and the last one ends, and their counts; the numbers as
-    /// uint64, the lowest byte first. They need not be sorted or distinct. Raises `TrainingError` for what is no count of
-    /// pretokens.
+    /// uint64, the lowest byte first. They need not be sorted or distinct, unless `are_sorted` says so. Raises
+    /// `TrainingError` for what is no count of pretokens.
     #[staticmethod]
+    #[pyo3(signature = (data, offsets, counts, *, are_sorted = false))]
     fn from_columns(
         data: &Bound<'_, PyAny>,
         offsets: &Bound<'_, PyAny>,
         counts: &Bound<'_, PyAny>,
+        are_sorted: bool,
     ) -> PyResult<Self> {
         let py = data.py();
         let (data, offsets, counts) = (copied(data)?, numbers_in(offsets)?, numbers_in(counts)?);
-        run_long(py, None, |watch| PretokenCounts::from_columns(data, offsets, counts, watch)).map(Self)
+        run_long(py, None, |watch| {
+            let read =
+                if are_sorted { PretokenCounts::from_sorted_columns } else { PretokenCounts::from_columns };
+            read(data, offsets, counts, watch).map(Self)
+        })
     }
 
     /// What `from_columns` takes.

@@ -97,7 +97,7 @@ pub(crate) fn read_texts(
     // Each text is a document, so the option is only checked.
     documents_option(options)?;
     let errors = errors_option(options)?;
-    let (mut skipped, mut replaced) = (0, 0);
+    let (mut skipped, mut replaced) = (0u64, 0u64);
     let (mut batch, mut batch_weights): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut bytes = 0;
     let mut feed = |batch: &[String], weights: &[u64]| {
@@ -122,11 +122,11 @@ pub(crate) fn read_texts(
                     return Err(raise(py, Error::training(reason)));
                 }
                 Errors::Skip => {
-                    skipped += weight.unwrap_or(1);
+                    skipped = weight.unwrap_or(1).saturating_add(skipped);
                     continue;
                 }
                 Errors::Replace => {
-                    replaced += weight.unwrap_or(1);
+                    replaced = weight.unwrap_or(1).saturating_add(replaced);
                     match utf8(string, Surrogates::Replace)? {
                         Utf8::Copied { text, .. } => text,
                         Utf8::Borrowed(_) | Utf8::Refused(_) => String::new(),

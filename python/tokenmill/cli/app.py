@@ -13,8 +13,21 @@ from pathlib import Path
 
 import tokenmill
 
-from . import chat, chunk, count, count_pretokens, curve, decode, demo, encode, info, inspect, lorem, train
-from . import vocab
+from . import (
+    chat,
+    chunk,
+    count,
+    count_pretokens,
+    curve,
+    decode,
+    demo,
+    encode,
+    info,
+    inspect,
+    lorem,
+    train,
+    vocab,
+)
 from .files import STDIN
 from .given import in_quotes
 from .parsing import Help, Parser, check_words
@@ -83,7 +96,19 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 def _check_paths(args: argparse.Namespace) -> None:
     """Refuse a path with a NUL, for which Python's functions raise an error that is not an ``OSError``."""
-    for name in ("files", "file", "out", "tokenizer", "tools", "template", "corpus", "model", "svg", "train", "counts"):
+    for name in (
+        "files",
+        "file",
+        "out",
+        "tokenizer",
+        "tools",
+        "template",
+        "corpus",
+        "model",
+        "svg",
+        "train",
+        "counts",
+    ):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:
             if path is not None and "\0" in path:

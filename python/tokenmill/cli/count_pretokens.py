@@ -35,6 +35,8 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``count-pretokens`` takes."""
+    # All options in the first line would not fit: the name of the command is long.
+    parser.usage = "tokenmill count-pretokens FILE [FILE ...] --out PATH [options]"
     parser.add_argument("files", metavar="FILE", nargs="+", help="text to count; - is standard input")
     parser.add_argument("--out", metavar="PATH", required=True, help="the file to save to")
     parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")

@@ -99,7 +99,7 @@ def add_reading(how: argparse._ArgumentGroup) -> None:
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """The same as keyword arguments of the library. What is not given is None where the library has a default."""
+    """The same as arguments of the library; what is not given is None where the library has a default."""
     flags = [name.removeprefix("no-").replace("-", "_") for name in (*_BERT, *_SENTENCEPIECE)]
     names = ["model", "normalizer", "split", "dialect", "reserved_tokens", "documents", "errors", *flags]
     return {

@@ -51,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--counts",
         metavar="PATH",
         nargs="+",
-        help="learn from what count-pretokens saved, in place of FILE: files, or folders of them; they say how "
-        "texts were read",
+        help="learn from what count-pretokens saved, in place of FILE: files, or folders of them; they say "
+        "how texts were read",
     )
     parser.add_argument("--out", metavar="PATH", help="folder or file to save to (needed, but for --trace)")
     parser.add_argument(

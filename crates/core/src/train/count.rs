@@ -133,13 +133,13 @@ impl Counter {
             self.tables.push(Table::new(self.track_first));
         }
         let (cutter, literals) = (&self.cutter, &self.literals);
-        let (done, all) = (AtomicU64::new(self.bytes), self.bytes + total as u64);
+        let (done, all) = (AtomicU64::new(self.bytes), self.bytes.saturating_add(total as u64));
         let tables = &mut self.tables[..threads];
         let counts = threads::run_with(units.len(), tables, watch, |unit, table, watch| {
             let mut ticker = Ticker::new(watch);
-            let mut pretokens = 0;
+            let mut pretokens = 0u64;
             for piece in &pieces[units[unit].clone()] {
-                pretokens += piece.count(cutter, literals, table, &mut ticker)?;
+                pretokens = piece.count(cutter, literals, table, &mut ticker)?.saturating_add(pretokens);
                 done.fetch_add(piece.text.len() as u64, Relaxed);
             }
             watch.progress("count", done.load(Relaxed).min(all), 0);

@@ -58,6 +58,31 @@ impl PretokenCounts {
         watch: &dyn Watch,
     ) -> Result<Self> {
         let mut ticker = Ticker::new(watch);
+        let (counts, is_sorted) = Self::checked(bytes, offsets, counts, &mut ticker)?;
+        if is_sorted { Ok(counts) } else { counts.sorted(&mut ticker) }
+    }
+
+    /// As [`Self::from_columns`], for columns that were sorted and distinct when they were written.
+    ///
+    /// # Errors
+    /// As there, and a training error where they are not.
+    pub fn from_sorted_columns(
+        bytes: Vec<u8>,
+        offsets: Vec<u64>,
+        counts: Vec<u64>,
+        watch: &dyn Watch,
+    ) -> Result<Self> {
+        let (counts, is_sorted) = Self::checked(bytes, offsets, counts, &mut Ticker::new(watch))?;
+        if is_sorted { Ok(counts) } else { Err(Error::training("the pretokens are not in order")) }
+    }
+
+    /// The counts as they stand, and whether they are sorted and distinct.
+    fn checked(
+        bytes: Vec<u8>,
+        offsets: Vec<u64>,
+        counts: Vec<u64>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<(Self, bool)> {
         let fits = offsets.first() == Some(&0)
             && offsets.last() == Some(&(bytes.len() as u64))
             && offsets.len() == counts.len() + 1;
@@ -90,7 +115,7 @@ impl PretokenCounts {
             is_sorted &= before < pretoken;
             before = pretoken;
         }
-        if is_sorted { Ok(counts) } else { counts.sorted(&mut ticker) }
+        Ok((counts, is_sorted))
     }
 
     /// The same in order, with one sum for equal pretokens.
@@ -334,5 +359,15 @@ mod tests {
         assert!(refused("é".as_bytes(), &[0, 1, 2], &[1, 1]).contains("pretoken[0]: is not UTF-8"));
         assert!(refused(b"ab", &[0, 1, 2], &[1, 0]).contains("pretoken[1]: has a count of 0"));
         assert_eq!(columns(&[]).unwrap(), PretokenCounts::default());
+        for (bytes, is_sorted) in [(b"abb", true), (b"aab", true), (b"bab", false), (b"baa", false)] {
+            // The last two are one pretoken.
+            let found =
+                PretokenCounts::from_sorted_columns(bytes.to_vec(), vec![0, 1, 3], vec![1, 1], &Unwatched);
+            assert_eq!(found.is_ok(), is_sorted, "{bytes:?}");
+        }
+        assert!(
+            PretokenCounts::from_sorted_columns(b"aa".to_vec(), vec![0, 1, 2], vec![1, 1], &Unwatched)
+                .is_err()
+        );
     }
 }
