@@ -677,7 +677,8 @@ class Tokenizer:
         array([257,  32, 257], dtype=uint16)
         """
     @property
-    def _hook_names(self) -> list[str | None]: ...
+    def _hook_names(self) -> list[str | None]:
+        """The functions of Python that it calls: their names, None for one without."""
     @overload
     def encode_arrow(
         self,
@@ -2137,6 +2138,8 @@ class PretokenTable:
     def merged(self, other: PretokenTable) -> PretokenTable:
         """The pretokens of both, the counts of equal ones summed. Raises `TrainingError` for a sum above 64 bits."""
 
+    def shares(self, parts: int) -> list[PretokenTable]:
+        """So many tables, which together are this one: each pretoken is in the one that its bytes say, in every process."""
     def at_least(self, count: int) -> PretokenTable:
         """Those that occur so often at least."""
 

@@ -115,7 +115,7 @@ def _from_file(name: str) -> tuple[PretokenTable, CountedFacts | None]:
 def _from_folder(folder: str) -> tuple[PretokenTable, CountedFacts]:
     """The sum of all parts. Names that begin with _ or a full stop are no parts."""
     beside = Path(folder, FACTS)
-    given = read_facts(beside.read_bytes(), str(beside)) if beside.is_file() else None
+    given = read_facts(_content(beside), str(beside)) if beside.exists() else None
     total = PretokenSum()
     found: list[tuple[str, CountedFacts]] = [] if given is None else [(str(beside), given)]
     parts = sorted(path for path in Path(folder).iterdir() if not path.name.startswith(("_", ".")))
@@ -139,6 +139,14 @@ def _from_folder(folder: str) -> tuple[PretokenTable, CountedFacts]:
     result = total.result()
     check_total(facts, result, folder)
     return result, facts
+
+
+def _content(file: Path) -> bytes:
+    """What a file holds, or a folder that Spark wrote in its place."""
+    if not file.is_dir():
+        return file.read_bytes()
+    parts = sorted(part for part in file.iterdir() if not part.name.startswith(("_", ".")))
+    return b"".join(part.read_bytes() for part in parts)
 
 
 def check_parts(parts: list[CountedFacts], names: list[str]) -> CountedFacts:

@@ -102,9 +102,10 @@ def count_pretokens(
     import ray
 
     from ._count_pretokens import reading_options
-    from ._engines.counted import counts_of_bytes, nothing_counted, write_part
+    from ._counted_facts import read_facts
+    from ._engines.counted import counts_of_bytes, nothing_counted, sum_of, write_facts
     from ._engines.ray_tasks import count_block, sum_share
-    from .pretoken_counts import check_min_count, merge_counts
+    from .pretoken_counts import check_min_count
 
     check_min_count(min_count)
     options = reading_options(**reading, num_threads=max(1, int(num_cpus)))
@@ -121,13 +122,11 @@ def count_pretokens(
     sums = partial_counts.groupby("share").map_groups(
         partial(sum_share, min_count=min_count, out=out), batch_format="pyarrow"
     )
-    rows = sums.take_all()
+    found = [row["counts"] for row in sums.take_all()]
     empty = nothing_counted(options)
     if out is None:
-        found = [counts_of_bytes(row["counts"]) for row in rows]
-        return merge_counts(found) if found else empty
-    if not rows:
-        write_part(empty, out, 0)
+        return sum_of([counts_of_bytes(data) for data in found] or [empty])
+    write_facts([read_facts(data) for data in found] or [empty._facts], out)
     return None
 
 

@@ -14,7 +14,7 @@ use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::read_files;
 
 use crate::buffer::{numbers, objects};
-use crate::exceptions::{out_of_memory, raise};
+use crate::exceptions::{gather, out_of_memory, raise};
 use crate::tokenizer::Tokenizer;
 use crate::train::{allows, filter_option, finish, options_and_roles, read_texts};
 use crate::train_options::{documents_option, errors_option};
@@ -114,6 +114,12 @@ impl PretokenTable {
     fn merged(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Self> {
         let other = &other.get().0;
         run_long(py, None, |watch| self.0.merged(other, watch)).map(Self)
+    }
+
+    /// So many tables, which together are this one: each pretoken is in the one that its bytes say, in every process.
+    fn shares(&self, py: Python<'_>, parts: usize) -> PyResult<Vec<Self>> {
+        let shares = run_long(py, None, |watch| self.0.shares(parts, watch))?;
+        gather(shares.into_iter().map(|share| Ok(Self(share))))
     }
 
     /// Those that occur so often at least.

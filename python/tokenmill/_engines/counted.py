@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._count_pretokens import PartialCounts
+from .._counted_facts import CountedFacts
+from .._counted_files import FACTS, as_plain, from_plain
+from .._pretoken_sum import MOST, NOTHING, PretokenSum, sum_of_figures
 from ..errors import TrainingError
-from ..pretoken_counts import PretokenCounts
+from ..pretoken_counts import PretokenCounts, without_rare
 
 __all__ = [
     "FIGURES",
@@ -17,33 +21,31 @@ __all__ = [
     "facts_with",
     "nothing_counted",
     "shares",
+    "sum_of",
     "too_many",
+    "write_facts",
     "write_part",
 ]
 
 #: The facts that are sums.
 FIGURES = ("documents", "bytes", "skipped", "replaced", "pretokens")
 
-_MOST = 2**64 - 1
-
 
 def nothing_counted(reading: Mapping[str, Any]) -> PretokenCounts:
     """Counts of no text, which have the facts of reading."""
-    from .._count_pretokens import PartialCounts
-
     return PartialCounts(reading).result()
 
 
 def facts_with(facts: Mapping[str, Any], figures: Mapping[str, int]) -> dict[str, Any]:
-    """The facts with these figures. As in other sums of them, what would pass 64 bits stays there."""
-    return {**facts, **{name: min(figures.get(name, 0), _MOST) for name in FIGURES}}
+    """The facts with these figures."""
+    return {**facts, **{name: min(figures.get(name, 0), MOST) for name in FIGURES}}
 
 
 def too_many(pretoken: bytes) -> TrainingError:
     """The error for a sum above 64 bits."""
-    shown = pretoken[:40]
+    shown = pretoken[:40].decode("utf-8", "replace")
     return TrainingError(
-        f"the pretoken {shown!r} occurs more than 2**64 - 1 times in all counts; count less text",
+        f"the pretoken {shown!r} occurs more often than 2^64 - 1 times, where counts end; count less text",
         path=None,
         byte=None,
     )
@@ -51,47 +53,71 @@ def too_many(pretoken: bytes) -> TrainingError:
 
 def counts_to_bytes(counts: PretokenCounts) -> bytes:
     """The counts in the plain format."""
-    restore, (data,) = counts.__reduce__()
-    del restore
-    assert isinstance(data, bytes)
-    return data
+    return b"".join(as_plain(counts._table, counts._facts))
 
 
-def counts_of_bytes(data: Any) -> PretokenCounts:
+def counts_of_bytes(data: bytes) -> PretokenCounts:
     """Counts in the plain format."""
-    from ..pretoken_counts import _restored
-
-    return _restored(bytes(data))
+    return PretokenCounts._of(*from_plain(data))
 
 
-def shares(counts: PretokenCounts, parts: int) -> Iterable[PretokenCounts]:
-    """So many counts that have each pretoken in the share that its bytes say, and together are these.
+def shares(counts: PretokenCounts, parts: int) -> list[PretokenCounts]:
+    """So many counts, which have each pretoken in the one that its bytes say, and together are these.
 
-    The first share has the figures of the texts.
+    The first has the figures of the texts.
     """
-    found: list[PretokenCounts] = counts._shares(parts)
+    found = []
+    for number, table in enumerate(counts._table.shares(parts)):
+        of_texts = NOTHING if number else counts._facts.figures
+        facts = counts._facts._replace(figures=(*of_texts[:4], min(table.total, MOST)))
+        found.append(PretokenCounts._of(table, facts))
     return found
 
 
-def write_part(counts: PretokenCounts, out: str, number: int) -> None:
-    """Write one part of a folder, which may be a URL that pyarrow or fsspec knows: whole or not at all.
+def sum_of(many: Iterable[PretokenCounts], min_count: int | None = None) -> PretokenCounts:
+    """The sum of counts that were read in one way, also of those without rare pretokens.
 
-    Tasks that are run twice write the same bytes under the same name.
+    Raises ``TrainingError`` for a sum above 64 bits.
     """
+    total, facts = PretokenSum(), []
+    for counts in many:
+        total.add(counts._table)
+        facts.append(counts._facts)
+    figures = sum_of_figures([one.figures for one in facts])
+    of_sum = CountedFacts(facts[0].reading, facts[0].min_count, figures)
+    return PretokenCounts._of(*without_rare(total.result(), of_sum, min_count))
+
+
+def write_part(counts: PretokenCounts, out: str, number: int) -> None:
+    """Write one part of a folder, whole or not at all. A task that runs twice writes the same bytes again."""
     import pyarrow.parquet as pq
 
+    def write(file: Any) -> None:
+        pq.write_table(counts.to_arrow(), file)
+
+    _write(out, f"part-{number:05}.parquet", write)
+
+
+def write_facts(parts: Sequence[CountedFacts], out: str) -> None:
+    """Write the facts of all parts beside them: when they are there, the folder is complete."""
+    facts = parts[0]._replace(figures=sum_of_figures([one.figures for one in parts]))
+    _write(out, FACTS, lambda file: file.write(facts.as_json()))
+
+
+def _write(out: str, name: str, write: Any) -> None:
     store, folder = _store(out)
     store.create_dir(folder, recursive=True)
-    name = f"{folder.rstrip('/')}/part-{number:05}.parquet"
+    final = f"{folder.rstrip('/')}/{name}"
     # A name with a full stop first is no part of the folder. A store of objects has no half-written ones.
-    draft = f"{folder.rstrip('/')}/.{uuid.uuid4().hex}" if store.type_name == "local" else name
+    draft = f"{folder.rstrip('/')}/.{uuid.uuid4().hex}" if store.type_name == "local" else final
     with store.open_output_stream(draft) as file:
-        pq.write_table(counts.to_arrow(), file)
-    if draft != name:
-        store.move(draft, name)
+        write(file)
+    if draft != final:
+        store.move(draft, final)
 
 
 def _store(out: str) -> tuple[Any, str]:
+    """The file system of a path or of a URL that pyarrow or fsspec knows, and the path in it."""
     from pyarrow import fs
 
     if "://" not in out:

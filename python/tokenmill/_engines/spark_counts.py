@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..pretoken_counts import PretokenCounts
-from .counted import facts_with, nothing_counted, too_many
+from .counted import facts_with, nothing_counted, sum_of, too_many
 
 __all__ = ["collected", "written"]
 
@@ -18,14 +18,12 @@ def collected(sums: Any, reading: Mapping[str, Any], min_count: int | None) -> P
     """The counts in the memory of the driver."""
     import pyarrow.compute as pc
 
-    from ..pretoken_counts import merge_counts
-
     table = sums.toArrow()
     is_figure = pc.is_valid(table["figure"])
     figures = {row["figure"]: int(row["count"]) for row in table.filter(is_figure).to_pylist()}
     counted = table.filter(pc.invert(is_figure)).select(["pretoken", "count"])
     counts = PretokenCounts.from_arrow(counted, facts=facts_with(nothing_counted(reading).facts, figures))
-    return merge_counts([counts], min_count=min_count)
+    return sum_of([counts], min_count)
 
 
 def written(sums: Any, reading: Mapping[str, Any], min_count: int | None, out: str) -> None:

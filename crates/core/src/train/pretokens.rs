@@ -224,6 +224,24 @@ impl PretokenCounts {
         }
     }
 
+    /// So many counts, which together are these: each pretoken is in the one that its bytes say, in every process.
+    ///
+    /// # Errors
+    /// Errors of the watch.
+    pub fn shares(&self, parts: usize, watch: &dyn Watch) -> Result<Vec<Self>> {
+        let mut ticker = Ticker::new(watch);
+        let mut shares = try_alloc::filled(Self::default(), parts.max(1))?;
+        for (pretoken, count) in self.iter() {
+            // FNV-1a: a hash that is written down is the same in all versions.
+            let hash = pretoken.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+            });
+            let share = (hash % shares.len() as u64) as usize;
+            shares[share].push(pretoken, count, &mut ticker)?;
+        }
+        Ok(shares)
+    }
+
     /// The pretokens that occur so often at least.
     ///
     /// # Errors
