@@ -31,6 +31,11 @@ from ._load import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import duckdb as duckdb
+    from . import polars as polars
+    from . import ray as ray
+    from . import spark as spark
     from ._count_pretokens import count_pretokens
     from ._train import train
     from .chunks import Chunk, Chunks

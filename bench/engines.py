@@ -1,0 +1,350 @@
+"""Columns of text to columns of ids: from memory, from Parquet to Parquet, on Ray, on Spark, and by datasets.
+
+    python bench/engines.py                              400 MB of English, code and many languages, Llama 3.1
+    python bench/engines.py --megabytes 100 --only memory parquet
+
+Each job has a process of its own. What a job costs is the CPU time of all its processes, those of Ray and
+the JVM among them: this process adopts what they leave behind, and waits for all. Ray and Spark spend more
+on moving rows than we do on encoding them. So each runs twice: with our function, and with one that returns
+ready ids of the same lengths; the difference is what encoding costs there, beside what `encode_arrow` costs
+for the same batches in one process. Needs `pip install "tokenmill[engines]"` for Ray and Spark, and Java 17
+or newer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import data
+
+MB = 1_000_000
+FILES = 8
+BATCH = 2000
+"""Rows of a batch: about 4 MB."""
+
+
+# ---- what is encoded ----------------------------------------------------------------------------
+
+
+def prepare(folder: Path, megabytes: int) -> None:
+    """Documents of 500 to 4,000 characters as Parquet files, with the number of ids of each."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = [
+        data.text(name, 10 * MB).decode("utf-8", "replace") for name in ("english", "code", "multilingual")
+    ]
+    documents: list[str] = []
+    size, at, turn = 0, [0, 0, 0], 0
+    lengths = (500, 1000, 2000, 4000)
+    while size < megabytes * MB:
+        which = turn % len(texts)
+        text, start = texts[which], at[which]
+        document = text[start : start + lengths[turn // 3 % 4]]
+        at[which] = start + len(document) if start + len(document) < len(text) else turn % 499
+        documents.append(document)
+        size += len(document.encode())
+        turn += 1
+    tok = tokenizer()
+    share = -(-len(documents) // FILES)
+    for number in range(FILES):
+        part = documents[number * share : (number + 1) * share]
+        column = pa.array(part, pa.string())
+        table = pa.table({"id": range(len(part)), "text": column, "n": tok.count_batch(column)})
+        pq.write_table(table, folder / f"docs-{number}.parquet", row_group_size=BATCH)
+
+
+def tokenizer() -> Any:
+    import tokenmill
+
+    return tokenmill.load(tokenizer_json())
+
+
+def tokenizer_json() -> Path:
+    folder = data.shared()
+    if folder is None:
+        sys.exit("needs the shared corpora and vocabularies (TOKENMILL_SHARED)")
+    return folder / "vocab" / "llama3.1" / "tokenizer.json"
+
+
+def batches(folder: str) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    for path in sorted(Path(folder).glob("docs-*.parquet")):
+        yield from pq.ParquetFile(path).iter_batches(BATCH)
+
+
+def text_bytes(all_batches: list[Any]) -> int:
+    return sum(batch["text"].nbytes for batch in all_batches)
+
+
+# ---- jobs, each in a process of its own -----------------------------------------------------------
+
+
+def memory(folder: str) -> dict[str, Any]:
+    """`encode_arrow` beside `encode_batch` over the same batches, in turns."""
+    tok, all_batches = tokenizer(), list(batches(folder))
+    ways: dict[str, Callable[[Any], object]] = {
+        "encode_batch": lambda batch: tok.encode_batch(batch["text"]),
+        "encode_arrow": tok.encode_arrow,
+    }
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(6):
+        for name in list(ways)[:: 1 if turn % 2 else -1]:
+            before = time.process_time()
+            for batch in all_batches:
+                ways[name](batch)
+            found[name].append(time.process_time() - before)
+    ratio = statistics.median(
+        a / b for a, b in zip(found["encode_batch"], found["encode_arrow"], strict=True)
+    )
+    rate = text_bytes(all_batches) / MB / statistics.median(found["encode_arrow"])
+    return {"ratio": ratio, "mb_s": rate, "cpu": statistics.median(found["encode_arrow"])}
+
+
+def parquet(folder: str) -> dict[str, Any]:
+    """Parquet to Parquet in one process, and how the time divides."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tok = tokenizer()
+    spent = {"read": 0.0, "ours": 0.0, "write": 0.0}
+    size = 0
+    writer = None
+    source = batches(folder)
+    start = time.process_time()
+    while True:
+        t0 = time.process_time()
+        batch = next(source, None)
+        t1 = time.process_time()
+        spent["read"] += t1 - t0
+        if batch is None:
+            break
+        out = pa.record_batch(tok.encode_arrow(batch))
+        t2 = time.process_time()
+        size += batch["text"].nbytes
+        writer = writer or pq.ParquetWriter(f"{folder}/ids.parquet", out.schema)
+        writer.write_batch(out)
+        spent["ours"] += t2 - t1
+        spent["write"] += time.process_time() - t2
+    assert writer is not None
+    writer.close()
+    return {"mb_s": size / MB / (time.process_time() - start), **spent}
+
+
+def peak(folder: str, share: int) -> dict[str, Any]:
+    """Peak memory of a stream over a share of the files, above that before it begins."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tok = tokenizer()
+    paths = sorted(Path(folder).glob("docs-*.parquet"))[:: FILES // share]
+
+    def source() -> Iterator[Any]:
+        for path in paths:
+            yield from pq.ParquetFile(path).iter_batches(BATCH)
+
+    schema = pq.ParquetFile(paths[0]).schema_arrow
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reader = pa.RecordBatchReader.from_batches(schema, source())
+    rows = 0
+    for batch in pa.RecordBatchReader.from_stream(tok.encode_arrow(reader)):
+        rows += batch.num_rows
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"before_mb": before / 1024, "peak_mb": after / 1024, "rows": rows}
+
+
+def ready(table: Any) -> Any:
+    """Ready ids of the same lengths."""
+    import numpy as np
+    import pyarrow as pa
+
+    lengths = table["n"].to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    ids = pa.LargeListArray.from_arrays(offsets, np.zeros(offsets[-1], np.uint32))
+    table = pa.table(table)
+    return table.append_column("ids", ids).append_column("n_tokens", pa.array(lengths))
+
+
+def ready_for_spark(found: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for batch in found:
+        table = ready(pa.Table.from_batches([batch])).combine_chunks()
+        ids = table["ids"].cast(pa.list_(pa.int32()))
+        yield from table.set_column(table.schema.get_field_index("ids"), "ids", ids).to_batches()
+
+
+def on_ray(folder: str, ours: bool) -> dict[str, Any]:
+    import ray
+    import tokenmill
+
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    here = str(Path(__file__).parent)
+    ray.init(
+        num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
+        runtime_env={"env_vars": {"PYTHONPATH": here}},
+    )  # fmt: skip
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    ds = ray.data.read_parquet(folder + "/docs")
+    # Not as many actors as there are cores: reading has to have one, too.
+    pool = ray.data.ActorPoolStrategy(min_size=1)
+    start = time.monotonic()
+    if ours:
+        ds = tokenmill.ray.encode(ds, tokenizer(), compute=pool)
+    else:
+        ds = ds.map_batches(Ready, batch_format="pyarrow", batch_size=None, compute=pool)
+    rows = sum(bundle.num_rows() or 0 for bundle in ds.iter_internal_ref_bundles())
+    wall = time.monotonic() - start
+    ray.shutdown()
+    return {"rows": rows, "wall": wall}
+
+
+class Ready:
+    """`ready` in an actor."""
+
+    def __call__(self, table: Any) -> Any:
+        return ready(table)
+
+
+def on_spark(folder: str, ours: bool) -> dict[str, Any]:
+    import tokenmill
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import ArrayType, IntegerType, LongType, StructType
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+    builder = builder.config("spark.driver.memory", "4g")
+    spark = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(BATCH)).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    df = spark.read.parquet(folder + "/docs")
+    start = time.monotonic()
+    if ours:
+        df = tokenmill.spark.encode(df, tokenizer())
+    else:
+        schema = (
+            StructType(list(df.schema.fields))
+            .add("ids", ArrayType(IntegerType()))
+            .add("n_tokens", LongType())
+        )
+        df = df.mapInArrow(ready_for_spark, schema)
+    df.write.format("noop").mode("overwrite").save()
+    wall = time.monotonic() - start
+    spark.stop()
+    return {"wall": wall}
+
+
+def by_datasets(folder: str, library: str) -> dict[str, Any]:
+    import datasets
+    import pyarrow as pa
+    import tokenmill
+
+    datasets.disable_progress_bars()
+    ds = datasets.Dataset(pa.Table.from_batches(list(batches(folder))))
+    size = ds.data.table["text"].nbytes
+    before = time.process_time()
+    if library == "tokenmill":
+        tokenmill.datasets.encode(ds, tokenizer(), load_from_cache_file=False)
+    else:
+        peer = import_module("fastokens._native").Tokenizer.from_file(str(tokenizer_json()))
+
+        def encode(rows: Any) -> Any:
+            return {"ids": [one.ids for one in peer.encode_batch(rows["text"])]}
+
+        ds.map(encode, batched=True, load_from_cache_file=False)
+    return {"mb_s": size / MB / (time.process_time() - before)}
+
+
+JOBS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "memory": memory,
+    "parquet": parquet,
+    "peak-100": lambda folder: peak(folder, FILES // 4),
+    "peak-400": lambda folder: peak(folder, FILES),
+    "ray": lambda folder: on_ray(folder, ours=True),
+    "ray-ready": lambda folder: on_ray(folder, ours=False),
+    "spark": lambda folder: on_spark(folder, ours=True),
+    "spark-ready": lambda folder: on_spark(folder, ours=False),
+    "datasets": lambda folder: by_datasets(folder, "tokenmill"),
+    "datasets-fastokens": lambda folder: by_datasets(folder, "fastokens"),
+}
+
+
+# ---- running them -----------------------------------------------------------------------------------
+
+
+def adopt() -> None:
+    """What a job leaves behind becomes a child of this process, whose CPU time is known when it has ended."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def run(job: str, folder: str) -> dict[str, Any]:
+    """The result of a job, with the CPU seconds of all its processes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-W", "ignore", __file__, "--job", job, "--folder", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    while True:  # those that were adopted
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        return {"error": (done.stderr or "no result")[-2000:]}
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {**json.loads(lines[-1]), "all_cpu": cpu}
+
+
+def main() -> int:
+    """Run the jobs, print what they cost."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--megabytes", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", nargs="+", choices=list(JOBS), default=list(JOBS))
+    parser.add_argument("--job", choices=list(JOBS), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.job:
+        print(json.dumps(JOBS[args.job](args.folder)))
+        return 0
+    adopt()
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder), args.megabytes)
+        # Engines read a folder that holds nothing else.
+        (Path(folder) / "docs").mkdir()
+        for path in Path(folder).glob("docs-*.parquet"):
+            (Path(folder) / "docs" / path.name).symlink_to(path)
+        failed = False
+        samples: dict[str, list[dict[str, Any]]] = {}
+        for _ in range(args.rounds):
+            for job in args.only:
+                found = run(job, folder)
+                failed |= "error" in found
+                samples.setdefault(job, []).append(found)
+                print(job, json.dumps(found), flush=True)
+    for engine in ("ray", "spark"):
+        if {engine, f"{engine}-ready", "memory"} <= set(samples) and not failed:
+            both = zip(samples[engine], samples[f"{engine}-ready"], samples["memory"], strict=True)
+            ratios = [(ours["all_cpu"] - own["all_cpu"]) / alone["cpu"] for ours, own, alone in both]
+            print(f"{engine}: encoding costs {statistics.median(ratios):.2f} of encode_arrow in one process")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
