@@ -50,6 +50,7 @@ __all__ = [
     "force_cpu",
     "from_state",
     "from_tokenizer_json",
+    "json_lines",
     "known_split",
     "load_file",
     "mask_rows",
@@ -340,7 +341,7 @@ class NGramModel:
     ) -> NGramModel:
         """Counts which token follows which in a corpus.
 
-        The corpus is one of `files` (a path, a glob, or a list of them; each file is a document, read as UTF-8), `texts`
+        The corpus is one of `files` (as for `tokenmill.train`: paths, globs, folders and URLs, of text and of rows), `texts`
         (an iterable of `str`, each a document) and `ids` (what `tok` made of a text before). Documents are encoded one by one,
         without special tokens around them, and joined in their order: where one does not end in white space, a line end is
         put behind it. The end of the corpus is followed by its start. With `order=2` a token depends on the one before it,
@@ -2061,6 +2062,11 @@ def not_text(start: bytes, /) -> str | None:
     is compressed, or UTF-16 or UTF-32 with a byte-order mark. Else None.
     """
 
+def json_lines(lines: bytes, field: str, row: int, start: int, /) -> list[bytes | None]:
+    """The texts of lines of JSONL as UTF-8, None for a line that is no document: `lines` are whole lines. `row` is the number of the
+    first one, from 1 on, and `start` the position of its first byte in the file, for errors.
+    """
+
 def force_cpu(level: Literal["portable", "neon", "avx2", "avx512"] | None, /) -> str:
     """Makes encoding use these instructions from now on, in all threads, and returns the name of the
     level in use: `"portable"`, `"neon"`, `"avx2"`, `"avx512"`. `None` selects the widest level of
@@ -2144,14 +2150,14 @@ class PretokenTable:
         """Those that occur so often at least."""
 
 def count_files(
-    paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
+    sources: Sequence[object], options: Mapping[str, object], progress: _Progress = None
 ) -> tuple[PretokenTable, tuple[int, int, int, int, int]]:
     """Counts the pretokens of files; see `tokenmill.count_pretokens`. Also gives figures: documents, bytes, documents left
     out, documents mended, pretokens.
     """
 
 def count_texts(
-    texts: Iterable[str],
+    texts: Iterable[str] | _ArrowArray | _ArrowStreamable,
     options: Mapping[str, object],
     progress: _Progress = None,
     weights: Sequence[int] | None = None,
@@ -2173,12 +2179,12 @@ def special_literals(options: Mapping[str, object]) -> list[str]:
     """The special tokens of a training run in the order of their ids."""
 
 def train_files(
-    paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
+    sources: Sequence[object], options: Mapping[str, object], progress: _Progress = None
 ) -> tuple[Tokenizer, npt.NDArray[Any] | None]:
-    """Trains on files; see `tokenmill.train`."""
+    """Trains on files, as `tokenmill.sources.expand` gives them; see `tokenmill.train`."""
 
 def train_texts(
-    texts: Iterable[str],
+    texts: Iterable[str] | _ArrowArray | _ArrowStreamable,
     options: Mapping[str, object],
     progress: _Progress = None,
     weights: Sequence[int] | None = None,

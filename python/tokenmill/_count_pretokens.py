@@ -11,7 +11,7 @@ from ._counted_facts import CountedFacts
 from ._pretoken_sum import NOTHING, PretokenSum, sum_of_figures
 from ._progress import follower
 from ._reading import BERT, SENTENCEPIECE, check_literals, facts_of, resolved
-from ._train_inputs import expand, misuse, weights
+from ._train_inputs import SupportsArrow, check_rows, expand, misuse, weights
 from .pretoken_counts import PretokenCounts, check_min_count, without_rare
 
 __all__ = ["PartialCounts", "count_pretokens", "reading_options"]
@@ -20,7 +20,9 @@ __all__ = ["PartialCounts", "count_pretokens", "reading_options"]
 def count_pretokens(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
-    texts: Iterable[str] | Mapping[str, int] | None = None,
+    texts: Iterable[str] | Mapping[str, int] | SupportsArrow | None = None,
+    field: str | None = None,
+    column: str | None = None,
     model: Literal["bpe", "wordpiece", "unigram"] = "bpe",
     dialect: Literal["sentencepiece", "tokenizers"] | None = None,
     normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"]
@@ -77,6 +79,7 @@ def count_pretokens(
         raise misuse("texts is a single string, whose characters would be the documents: pass a list")
     if texts is not None and documents == "lines":
         raise misuse('documents="lines" is for files; each of the texts is a document')
+    check_rows(files, texts, field, column)
     check_min_count(min_count)
     options = reading_options(
         model=model,
@@ -106,6 +109,7 @@ def count_pretokens(
         num_threads=num_threads,
     )
     facts = facts_of(options)
+    options["column"] = column
     with follower(progress) as follow:
         if isinstance(texts, Mapping):
             table, figures = _core.count_texts(list(texts), options, follow, weights(texts))
@@ -113,7 +117,7 @@ def count_pretokens(
             table, figures = _core.count_texts(texts, options, follow)
         else:
             assert files is not None
-            table, figures = _core.count_files(expand(files), options, follow)
+            table, figures = _core.count_files(expand(files, field=field, column=column), options, follow)
     return PretokenCounts._of(*without_rare(table, CountedFacts(facts, None, figures), min_count))
 
 
@@ -124,7 +128,7 @@ def reading_options(**reading: Any) -> dict[str, Any]:
     contradict each other.
     """
     options: dict[str, Any] = dict(count_pretokens.__kwdefaults__ or {})
-    for name in ("texts", "min_count", "progress"):
+    for name in ("texts", "field", "column", "min_count", "progress"):
         del options[name]
     if unknown := [name for name in reading if name not in options]:
         raise TypeError(f"{', '.join(unknown)}: not among the options that say how texts are read")

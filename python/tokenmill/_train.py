@@ -11,11 +11,12 @@ from ._core import Tokenizer
 from ._forks import waited_for
 from ._progress import follower
 from ._reading import check_literals, contradiction, differences, facts_of, filled, refuse, resolved
-from ._train_inputs import expand, merge_filter, misuse, weights
+from ._train_inputs import check_rows, expand, merge_filter, misuse, weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ._train_inputs import SupportsArrow
     from .pretoken_counts import PretokenCounts
 
 __all__ = ["train"]
@@ -25,7 +26,9 @@ __all__ = ["train"]
 def train(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
-    texts: Iterable[str] | Mapping[str, int] | None = None,
+    texts: Iterable[str] | Mapping[str, int] | SupportsArrow | None = None,
+    field: str | None = None,
+    column: str | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
     model: Literal["bpe"] = "bpe",
@@ -68,7 +71,9 @@ def train(
 def train(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
-    texts: Iterable[str] | Mapping[str, int] | None = None,
+    texts: Iterable[str] | Mapping[str, int] | SupportsArrow | None = None,
+    field: str | None = None,
+    column: str | None = None,
     counts: PretokenCounts
     | str
     | os.PathLike[str]
@@ -130,7 +135,9 @@ def train(
 def train(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
-    texts: Iterable[str] | Mapping[str, int] | None = None,
+    texts: Iterable[str] | Mapping[str, int] | SupportsArrow | None = None,
+    field: str | None = None,
+    column: str | None = None,
     counts: PretokenCounts
     | str
     | os.PathLike[str]
@@ -195,11 +202,16 @@ def train(
 
     What is read, exactly one of:
 
-    - ``files``: a path, a glob (``**`` for any depth), or a list of them. The matches of a glob are taken in
-      sorted order, folders among them left out. A file is one document, or with ``documents="lines"`` each
-      of its lines is one, without the line end. Each is read once, so it may be a pipe, if it is given once.
+    - ``files``: a path, a glob (``**`` for any depth), a folder, a URL (extra ``remote``), or a list of them;
+      text, JSONL, Parquet and Arrow files, text and JSONL also as ``.gz`` and ``.zst``. A text is one
+      document, or with ``documents="lines"`` each of its lines is one, without the line end. Each is read
+      once, so it may be a pipe, if it is given once. ``field`` says which string of a line of JSONL is a
+      document (``"text"`` unless given, keys with dots between them, as ``"meta.body"``; with it every
+      file is JSONL but for tables), ``column`` which column of a table (``"text"``; extra ``arrow``).
+      The page "sources" of the documentation says how each is told apart.
     - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along. A
-      mapping from texts to counts (whole numbers from 1 on) is the same as so many copies of each.
+      mapping from texts to counts (whole numbers from 1 on) is the same as so many copies of each. An Arrow
+      array, stream or table (with ``column``) is read as it is, no ``str`` made; its nulls are no documents.
     - ``counts``: ``PretokenCounts``, a file or folder of them, or a list of these, which are summed. They
       know how texts were read: ``normalizer``, ``split``, ``special_tokens`` and other options about that
       need not be given, and others than theirs are refused. The vocabulary is that of the texts, and so is
@@ -291,9 +303,10 @@ def train(
     ``progress`` is ``None`` or ``False`` (silent), ``True`` (a bar on stderr; extra ``cli``), or a callable
     that gets ``(phase, done, total)``, where a total of 0 is unknown. Ctrl-C stops within 200 ms.
 
-    Raises ``TrainingError`` for sources that cannot be used (a compressed file is named as one) and for
-    such arguments, ``PatternError`` for a bad ``split``, ``OSError`` (``FileNotFoundError`` also for a glob
-    without a match) for files.
+    Raises ``TrainingError`` for sources that cannot be used (with file, and row or byte, where they are
+    damaged) and for such arguments, ``PatternError`` for a bad ``split``, ``OSError``
+    (``FileNotFoundError`` also for a glob without a match, and a folder with no such file) for files,
+    ``MissingExtraError`` where a library is needed.
 
     >>> tok = train(texts=["low lower lowest"] * 2, num_merges=2)
     >>> tok.merges
@@ -317,6 +330,7 @@ def train(
     if isinstance(texts, str | bytes):
         raise misuse("texts is a single string, whose characters would be the documents: pass a list")
     check_literals(special_tokens)
+    check_rows(files, texts, field, column)
     if texts is not None and documents == "lines":
         raise misuse('documents="lines" is for files; each of the texts is a document')
     if counts is not None and documents == "lines":
@@ -408,6 +422,7 @@ def train(
         "min_frequency": min_frequency,
         "max_token_length": max_token_length,
         "documents": documents,
+        "column": column,
         "errors": errors,
         "num_threads": num_threads,
         "return_ids": return_ids,
@@ -423,5 +438,5 @@ def train(
             tokenizer, ids = _core.train_texts(texts, options, follow)
         else:
             assert files is not None
-            tokenizer, ids = _core.train_files(expand(files), options, follow)
+            tokenizer, ids = _core.train_files(expand(files, field=field, column=column), options, follow)
     return tokenizer if ids is None else (tokenizer, ids)

@@ -1,18 +1,37 @@
-"""What is given to ``tokenmill.train``: files, counts, and patterns for tokens."""
+"""What is given to ``tokenmill.train``: sources, counts, and patterns for tokens."""
 
 from __future__ import annotations
 
 import operator
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from ._forks import waited_for
 from .errors import TrainingError
+from .sources import expand
 
-__all__ = ["expand", "merge_filter", "misuse", "weights"]
+__all__ = ["SupportsArrow", "check_rows", "expand", "merge_filter", "misuse", "weights"]
 
-_Path = str | os.PathLike[str]
+
+class _Array(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
+
+
+class _Stream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+
+
+SupportsArrow = _Array | _Stream
+"""What exports Arrow's C data or stream interface: arrays, tables and readers of any library."""
+
+
+def check_rows(files: object, texts: object, field: str | None, column: str | None) -> None:
+    """Refuse a field and a column of what has none."""
+    if files is None and field is not None:
+        raise misuse("field= is for files of JSONL")
+    is_arrow = hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__")
+    if files is None and column is not None and not is_arrow:
+        raise misuse("column= is for Parquet and Arrow files, and for tables as texts=")
 
 
 def merge_filter(pattern: str) -> Callable[[bytes], bool]:
@@ -51,42 +70,4 @@ def weights(texts: Mapping[str, int]) -> list[int]:
 
 def misuse(message: str) -> TrainingError:
     """The error for arguments that cannot be used."""
-    return TrainingError(message, path=None, byte=None)
-
-
-def expand(files: _Path | Sequence[_Path]) -> list[str]:
-    """Every file that is meant, in the order given."""
-    if isinstance(files, str | os.PathLike):
-        return _matches(os.fspath(files))
-    if not isinstance(files, Iterable) or isinstance(files, Mapping):
-        hint = "; texts go into texts=" if isinstance(files, Mapping) else ""
-        raise TypeError(f"files must be a path or a sequence of paths, not {type(files).__name__}{hint}")
-    sources = list(files)
-    if not sources:
-        raise misuse("the list of files is empty")
-    for index, source in enumerate(sources):
-        if not isinstance(source, str | os.PathLike):
-            raise TypeError(f"files[{index}] must be str or os.PathLike, not {type(source).__name__}")
-    return [path for source in sources for path in _matches(os.fspath(source))]
-
-
-def _matches(source: str) -> list[str]:
-    """The files that one path or glob stands for. A path that exists is never read as a pattern."""
-    with waited_for:
-        import glob
-
-    try:
-        is_there = Path(source).exists()
-    except OSError:  # a name that no file can have
-        is_there = False
-    if is_there:
-        return [source]
-    if any(map(str.isspace, source)) and not glob.has_magic(source):
-        raise FileNotFoundError(2, "no such file; texts go into texts=", source)
-    if not glob.has_magic(source):
-        return [source]
-    found = glob.glob(source, recursive=True)  # noqa: PTH207  # Path.glob takes no absolute pattern
-    found = sorted(path for path in found if not Path(path).is_dir())
-    if not found:
-        raise FileNotFoundError(2, "no file matches", source)
-    return found
+    return TrainingError(message, path=None, byte=None, row=None)

@@ -111,8 +111,10 @@ class TrainingError(TokenmillError, ValueError):
 
     path: str | None
     """The source file, where there is one."""
+    row: int | None = None
+    """The row in it, from 1 on: the line of a JSONL file, the row of a table."""
     byte: int | None
-    """Byte position in it."""
+    """Byte position in it: of the text, or where a compressed file is damaged in that file."""
 
 
 class HookError(TokenmillError, ValueError):

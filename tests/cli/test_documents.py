@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tokenmill
 from tokenmill.cli import documents
+from tokenmill.cli.corpora import Rows
 from tokenmill.cli.documents import Batch
 
 from .conftest import TEXT, Run
@@ -152,7 +153,7 @@ def test_lines_do_not_depend_on_how_they_are_read(
     for _ in range(60):
         content = bytes(draw.choices(b"ab\r\n", k=draw.randrange(30)))
         path.write_bytes(content)
-        batches = list(documents.documents([str(path)], [], by_lines=True))
+        batches = list(documents.documents([str(path)], [], by_lines=True, rows=Rows()))
         *lines, last = content.split(b"\n")
         expected = [line.removesuffix(b"\r") for line in lines] + [last] * bool(last)
         assert [text for batch in batches for text in batch.texts] == expected
@@ -168,7 +169,7 @@ def test_batches_are_bounded_and_long_documents_alone(
     paths = [tmp_path / str(number) for number in range(len(sizes))]
     for path, size in zip(paths, sizes, strict=True):
         path.write_bytes(b"x" * size)
-    batches = list(documents.documents(list(map(str, paths)), [], by_lines=False))
+    batches = list(documents.documents(list(map(str, paths)), [], by_lines=False, rows=Rows()))
     assert [[len(text) for text in batch.texts] for batch in batches] == [
         [10, 20],
         [60],

@@ -43,7 +43,9 @@ FILES = [
             "t.json",
         ),
     ),
-    *rows(IsADirectoryError, ("train on a folder", train_on_folder, "directory")),
+    *rows(
+        FileNotFoundError, ("train on an empty folder", train_on_folder, "no file in this folder has a name")
+    ),
     *rows(
         OSError,
         (

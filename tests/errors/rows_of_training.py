@@ -176,14 +176,101 @@ TRAINING = rows(
             {"path": "text.txt", "byte": None},
         )
         for name, command, start in [
-            ("gzip", "gunzip", gzip.compress(b"low lower")),
-            ("Zstandard", "unzstd", b"\x28\xb5\x2f\xfd\x04\x58"),
             ("xz", "unxz", lzma.compress(b"low lower")),
             ("bzip2", "bunzip2", bz2.compress(b"low lower")),
             ("bzip2", "bunzip2", bz2.compress(b"")),
             ("zip", "unzip -p", b"PK\x03\x04\x14\x00"),
         ]
         for policy in ("strict", "replace", "skip")
+    ),
+    *(
+        (
+            f"a {name} file that is cut off, with errors={policy}",
+            train_on("text.txt", start, errors=policy),
+            f"at byte {len(start)}: is damaged or cut off ({name})",
+            {"path": "text.txt", "byte": len(start), "row": None},
+        )
+        for name, start in [
+            ("gzip", gzip.compress(b"low lower")[:-1]),
+            ("Zstandard", b"\x28\xb5\x2f\xfd\x04\x58"),
+        ]
+        for policy in ("strict", "replace", "skip")
+    ),
+    (
+        "a gzip file with another checksum",
+        train_on("text.txt", gzip.compress(b"low")[:-8] + bytes(8)),
+        "(gzip): Error -3 while decompressing data: incorrect data check; fetch or write the file again",
+        {"path": "text.txt", "byte": 16, "row": None},
+    ),
+    (
+        "a gzip file with something behind it",
+        train_on("text.txt", gzip.compress(b"low") + b"more"),
+        "there is something else behind the compressed data",
+        {"path": "text.txt", "byte": len(gzip.compress(b"low")), "row": None},
+    ),
+    (
+        "a table that is cut off",
+        train_on("a.parquet", b"PAR1" + bytes(30)),
+        "a.parquet: is damaged or cut off (Parquet): ",
+        {"path": "a.parquet", "byte": None, "row": None},
+    ),
+    (
+        "a line that is no JSON",
+        train_on("a.jsonl", b'{"text":"a"}\n{"text":"a"\n'),
+        "row 2, at byte 24: is no JSON: a comma or } is missing",
+        {"path": "a.jsonl", "byte": 24, "row": 2},
+    ),
+    (
+        "a line of JSON without the field",
+        train_on("a.jsonl", b'{"id":1,"body":"a"}\n', field="meta.body"),
+        'row 1: has no field "meta.body": it has "id", "body"; name another one with field=',
+        {"path": "a.jsonl", "byte": None, "row": 1},
+    ),
+    (
+        "a field that is no text",
+        train_on("a.jsonl", b'\n{"text":["a"]}\n'),
+        'row 2: field "text" is an array, not a string; name another one with field=',
+        {"path": "a.jsonl", "byte": None, "row": 2},
+    ),
+    (
+        "a line of JSON that is no object",
+        train_on("a.jsonl", b'["a"]'),
+        'row 1: is an array, where a line of JSONL is an object with the key "text"',
+        {"path": "a.jsonl", "byte": None, "row": 1},
+    ),
+    (
+        "half of a pair of surrogates",
+        train_on("a.jsonl", b'{"text":"\\udd8a"}'),
+        "row 1, at byte 9: the text holds half of a surrogate pair",
+        {"path": "a.jsonl", "byte": 9, "row": 1},
+    ),
+    (
+        "a line of JSON that is not UTF-8",
+        train_on("a.jsonl", b'{"text":"a\xff"}'),
+        'row 1, at byte 10: not UTF-8; pass errors="replace" or "skip"',
+        {"path": "a.jsonl", "byte": 10, "row": 1},
+    ),
+    (
+        "JSON in UTF-16",
+        train_on("a.jsonl", '{"text":"a"}'.encode("utf-16")),
+        "not UTF-8, but UTF-16; convert it",
+        {"path": "a.jsonl", "byte": 0, "row": None},
+    ),
+    ("an empty field", train_on("a.txt", b"a", field=""), "has an empty key", NO_PLACE),
+    ("a field of many keys", train_on("a.txt", b"a", field="a." * 64 + "a"), "64 are the most", NO_PLACE),
+    ("a field of texts", train(field="text"), "field= is for files of JSONL", NO_PLACE),
+    ("a column of texts", train(column="text"), "column= is for Parquet and Arrow files", NO_PLACE),
+    (
+        "a column of text",
+        train_on("a.txt", b"a", column="x"),
+        "column='x' is for Parquet and Arrow",
+        NO_PLACE,
+    ),
+    (
+        "lines of rows",
+        train_on("a.jsonl", b'{"text":"a"}', documents="lines"),
+        'documents="lines" is for text; each row of this file is a document, so leave it out',
+        {"path": "a.jsonl", "byte": None, "row": None},
     ),
     (
         "UTF-16 text",

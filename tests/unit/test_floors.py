@@ -225,7 +225,7 @@ def test_kernels_forbid_unsafe_code_while_they_need_none() -> None:
 
 # ---- the package ------------------------------------------------------------------------------
 
-LAZY = {"numpy", "rich", "pyarrow", "pooch", "requests", "huggingface_hub", "tqdm"}
+LAZY = {"numpy", "rich", "pyarrow", "fsspec", "compression", "pooch", "requests", "huggingface_hub", "tqdm"}
 
 
 def python_files() -> list[Path]:

@@ -50,8 +50,9 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             facts.set_item("position", position)?;
             "VocabularyError"
         }
-        Kind::Training { byte, .. } => {
+        Kind::Training { row, byte, .. } => {
             facts.set_item("path", path)?;
+            facts.set_item("row", row)?;
             facts.set_item("byte", byte)?;
             "TrainingError"
         }

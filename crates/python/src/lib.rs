@@ -34,6 +34,7 @@ mod pretoken_counts;
 mod ready_ids;
 mod sequences;
 mod signature;
+mod sources;
 mod stream;
 mod text;
 mod tokenizer;
@@ -84,6 +85,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::ready_ids::ReadyIds;
+    #[pymodule_export]
+    use super::sources::json_lines;
     #[pymodule_export]
     use super::stream::DecodeStream;
     #[pymodule_export]

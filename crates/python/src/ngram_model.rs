@@ -11,7 +11,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::placeholder::{self, Amount, Order, Request, Start};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
-use tokenmill_io::corpus::{Documents, Errors, read_files};
+use tokenmill_io::corpus::{Documents, Errors};
 use tokenmill_io::ngram_model::{self, LoadedModel};
 
 use crate::argument_place::ArgumentPlace;
@@ -21,6 +21,7 @@ use crate::exceptions::{raise, wrong_type};
 use crate::ids;
 use crate::late;
 use crate::output;
+use crate::sources::Sources;
 use crate::text::PyText;
 use crate::tokenizer::Tokenizer;
 use crate::watch::{run, run_long};
@@ -127,13 +128,13 @@ fn ids_of_texts(engine: &Engine, texts: &Bound<'_, PyAny>) -> PyResult<Vec<Token
 }
 
 fn ids_of_files(py: Python<'_>, engine: &Engine, files: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
-    let paths: Vec<PathBuf> = late::TRAIN_INPUTS.get(py)?.getattr("expand")?.call1((files,))?.extract()?;
+    let sources = Sources::new(&late::TRAIN_INPUTS.get(py)?.getattr("expand")?.call1((files,))?)?;
     let mut ids = Vec::new();
     run_long(py, None, |watch| {
-        let mut feed = |documents: &[&str]| {
+        let mut feed = |documents: &[&str], watch: &dyn Watch| {
             documents.iter().try_for_each(|document| push_document(engine, document, watch, &mut ids))
         };
-        read_files(&paths, Documents::File, Errors::Strict, &mut feed, watch)
+        sources.read(Documents::File, Errors::Strict, &mut feed, watch)
     })?;
     Ok(ids)
 }
@@ -142,7 +143,7 @@ fn ids_of_files(py: Python<'_>, engine: &Engine, files: &Bound<'_, PyAny>) -> Py
 impl NGramModel {
     /// Counts which token follows which in a corpus.
     ///
-    /// The corpus is one of `files` (a path, a glob, or a list of them; each file is a document, read as UTF-8), `texts`
+    /// The corpus is one of `files` (as for `tokenmill.train`: paths, globs, folders and URLs, of text and of rows), `texts`
     /// (an iterable of `str`, each a document) and `ids` (what `tok` made of a text before). Documents are encoded one by one,
     /// without special tokens around them, and joined in their order: where one does not end in white space, a line end is
     /// put behind it. The end of the corpus is followed by its start. With `order=2` a token depends on the one before it,

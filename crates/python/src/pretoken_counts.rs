@@ -1,6 +1,4 @@
 //! `tokenmill.PretokenCounts`, its columns: counted from texts, read and written as arrays, put together, learned from.
-use std::path::PathBuf;
-
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -11,10 +9,10 @@ use tokenmill_core::pattern::known::{name_of, split_from};
 use tokenmill_core::train::{CorpusFigures, PretokenCounter, PretokenCounts, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
-use tokenmill_io::corpus::read_files;
 
 use crate::buffer::{numbers, objects};
 use crate::exceptions::{gather, out_of_memory, raise};
+use crate::sources::Sources;
 use crate::tokenizer::Tokenizer;
 use crate::train::{allows, filter_option, finish, options_and_roles, read_texts};
 use crate::train_options::{documents_option, errors_option};
@@ -44,7 +42,9 @@ fn numbers_in(bytes: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
 /// The bytes of numbers, the lowest byte of each first.
 fn bytes_of<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
     let mut bytes = try_alloc::vec(8 * numbers.len()).map_err(out_of_memory)?;
-    numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    for number in numbers {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
     objects::bytes(py, &bytes)
 }
 
@@ -159,20 +159,22 @@ fn counted(
 /// Counts the pretokens of files; see `tokenmill.count_pretokens`. Also gives figures: documents, bytes, documents left
 /// out, documents mended, pretokens.
 #[pyfunction]
-#[pyo3(signature = (paths, options, progress = None))]
+#[pyo3(signature = (sources, options, progress = None))]
 pub(crate) fn count_files(
     py: Python<'_>,
-    paths: Vec<PathBuf>,
+    sources: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(PretokenTable, Figures)> {
     let documents = documents_option(options)?;
     let errors = errors_option(options)?;
     let mut counter = counter(options)?;
+    let sources = Sources::new(sources)?;
     let corpus = run_long(py, progress.as_ref(), |watch| {
-        let mut feed =
-            |batch: &[&str]| counter.feed_weighted(batch, &[], watch).map_err(Error::without_place);
-        read_files(&paths, documents, errors, &mut feed, watch)
+        let mut feed = |batch: &[&str], watch: &dyn Watch| {
+            counter.feed_weighted(batch, &[], watch).map_err(Error::without_place)
+        };
+        sources.read(documents, errors, &mut feed, watch)
     })?;
     counted(py, counter, corpus.skipped, corpus.replaced)
 }

@@ -1,6 +1,4 @@
 //! Training from Python: passes texts on in batches.
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use tokenmill_core::compile::compile_with_additions;
@@ -13,15 +11,18 @@ use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::train::{TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
-use tokenmill_io::corpus::{Errors, read_files};
+use tokenmill_io::corpus::Errors;
 
 use crate::buffer::{Surrogates, Utf8, objects, utf8};
 use crate::convert;
 use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 use crate::hooks::raised;
 use crate::output::{self, Dtype};
+use crate::sources::{Sources, read_columns};
 use crate::tokenizer::Tokenizer;
-use crate::train_options::{documents_option, errors_option, is_sentencepiece, text_option, train_options};
+use crate::train_options::{
+    column_option, documents_option, errors_option, is_sentencepiece, text_option, train_options,
+};
 use crate::training_report::TrainingReport;
 use crate::watch::run_long;
 
@@ -31,12 +32,12 @@ const BATCH_BYTES: usize = 16 << 20;
 /// A tokenizer, and the ids of the text, if they were asked for.
 type Trained = (Tokenizer, Option<Py<PyAny>>);
 
-/// Trains on files; see `tokenmill.train`.
+/// Trains on files, as `tokenmill.sources.expand` gives them; see `tokenmill.train`.
 #[pyfunction]
-#[pyo3(signature = (paths, options, progress = None))]
+#[pyo3(signature = (sources, options, progress = None))]
 pub(crate) fn train_files(
     py: Python<'_>,
-    paths: Vec<PathBuf>,
+    sources: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Trained> {
@@ -44,9 +45,10 @@ pub(crate) fn train_files(
     let errors = errors_option(options)?;
     let (mut trainer, roles) = trainer(options)?;
     let filter = filter_option(options)?;
+    let sources = Sources::new(sources)?;
     let trained = run_long(py, progress.as_ref(), |watch| {
-        let corpus =
-            read_files(&paths, documents, errors, &mut |batch| feed_to(&mut trainer, batch, watch), watch)?;
+        let mut feed = |batch: &[&str], watch: &dyn Watch| feed_to(&mut trainer, batch, watch);
+        let corpus = sources.read(documents, errors, &mut feed, watch)?;
         let (description, mut report, ids) =
             trainer.finish_with(&|token| allows(filter.as_ref(), token), watch)?;
         report.skipped_documents = corpus.skipped;
@@ -85,7 +87,7 @@ pub(crate) fn train_texts(
 /// What takes documents, each as often as its weight says; without weights once.
 pub(crate) type Read<'a> = dyn FnMut(&[&str], &[u64], &dyn Watch) -> Result<()> + Send + 'a;
 
-/// Passes an iterable of str on; returns how many documents were left out, and how many mended.
+/// Passes an iterable of str, or what exports Arrow arrays, on; returns how many documents were left out, and how many mended.
 pub(crate) fn read_texts(
     texts: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
@@ -100,6 +102,12 @@ pub(crate) fn read_texts(
     let (mut skipped, mut replaced) = (0u64, 0u64);
     let (mut batch, mut batch_weights): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut bytes = 0;
+    let column = column_option(options)?;
+    let mut take =
+        |documents: &[&str], watch: &dyn Watch| read(documents, &[], watch).map_err(Error::without_place);
+    if let Some(corpus) = read_columns(texts, column.as_deref(), errors, progress, &mut take)? {
+        return Ok((corpus.skipped, corpus.replaced));
+    }
     let mut feed = |batch: &[String], weights: &[u64]| {
         let documents = gather(batch.iter().map(|text| Ok(text.as_str())))?;
         run_long(py, progress, |watch| read(&documents, weights, watch).map_err(Error::without_place))

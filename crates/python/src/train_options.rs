@@ -305,6 +305,11 @@ fn flag(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<bool>> {
     }
 }
 
+/// The column of a table that has the texts.
+pub(crate) fn column_option(options: &Bound<'_, PyDict>) -> PyResult<Option<String>> {
+    optional(options, "column")
+}
+
 /// What a document is.
 pub(crate) fn documents_option(options: &Bound<'_, PyDict>) -> PyResult<Documents> {
     match text_option(options, "documents")?.as_str() {

@@ -6,8 +6,10 @@ begins with the end of the one before it, as far as that has at most K tokens.
 
 For each chunk a line that names its file, its place in it, in characters, and
 its number of tokens, then its text. With --json, and in --out, one JSON object
-a line instead: file, chunk, start, end, byte_start, byte_end, count, text, and
-with --ids the ids. Files are read in parts, however large they are.
+a line instead: file, row, chunk, start, end, byte_start, byte_end, count, text,
+and with --ids the ids. Files of text are read in parts, however large they are;
+FILE may be compressed (.gz, .zst), a folder, a glob or a URL, too. Each row of
+JSONL, Parquet and Arrow files is a text, and its number in row.
 
   tokenmill chunk -t tokenizer/ --max-tokens 512 --at sentence docs/*.md
   tokenmill chunk -t tokenizer/ --max-tokens 512 --overlap 64 --out chunks.jsonl big.txt
@@ -19,7 +21,8 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .files import STDIN, as_json, as_text, check_read_once, expand, read_input, source, write_output
+from .corpora import add_rows, in_parts, is_plain, names_of, rows_of
+from .files import STDIN, as_json, as_text, check_read_once, source, write_output
 from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
 from .parsing import whole_number
 from .streams import naming
@@ -27,6 +30,8 @@ from .usage import UsageError
 
 if TYPE_CHECKING:
     from tokenmill import Chunk, Tokenizer
+
+    _Place = tuple[str, int | None, int, Chunk]
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,6 +41,7 @@ _BORDERS = ("character", "grapheme", "word", "sentence", "line")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``chunk`` takes."""
     add_files(parser, "a text")
+    add_rows(parser)
     parser.add_argument(
         "--max-tokens",
         type=whole_number(1),
@@ -75,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     is_json = args.json or args.out not in (None, STDIN)
     if args.ids and not is_json:
         raise UsageError("--ids is for --json and --out", hint="--json")
-    names = expand(args.files) or [STDIN]
+    names = names_of(args.files) or [STDIN]
     check_read_once(names, tokenizer=args.tokenizer)
     tokenizer = load_tokenizer(args)
     show = _as_json if is_json else _as_page
@@ -83,9 +89,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _chunks(
-    tokenizer: Tokenizer, names: Iterable[str], args: argparse.Namespace
-) -> Iterator[tuple[str, int, Chunk]]:
+def _chunks(tokenizer: Tokenizer, names: Iterable[str], args: argparse.Namespace) -> Iterator[_Place]:
     options: dict[str, Any] = {
         "overlap": args.overlap,
         "at": args.at,
@@ -94,22 +98,27 @@ def _chunks(
         "special": args.special,
         "num_threads": args.num_threads,
     }
+    rows = rows_of(args)
     for name in names:
-        if name == STDIN:
-            text = as_text(name, read_input(name))
-            chunks: Iterable[Chunk] = tokenizer.chunk(text, args.max_tokens, **options)
-        else:
-            chunks = tokenizer.chunk_file(name, args.max_tokens, **options)
-        with naming(name):
-            for number, chunk in enumerate(chunks):
-                yield source(name), number, chunk
+        if is_plain(name, rows):
+            with naming(name):
+                for number, chunk in enumerate(tokenizer.chunk_file(name, args.max_tokens, **options)):
+                    yield source(name), None, number, chunk
+            continue
+        for row, content in in_parts(name, rows):
+            place = source(name) if row is None else f"{source(name)}: row {row}"
+            for number, chunk in enumerate(
+                tokenizer.chunk(as_text(place, content), args.max_tokens, **options)
+            ):
+                yield source(name), row, number, chunk
 
 
-def _as_json(chunks: Iterable[tuple[str, int, Chunk]], args: argparse.Namespace) -> Iterator[bytes]:
-    for name, number, chunk in chunks:
+def _as_json(chunks: Iterable[_Place], args: argparse.Namespace) -> Iterator[bytes]:
+    for name, row, number, chunk in chunks:
         yield as_json(
             {
                 "file": name,
+                **({} if row is None else {"row": row}),
                 "chunk": number,
                 "start": chunk.start,
                 "end": chunk.end,
@@ -122,9 +131,10 @@ def _as_json(chunks: Iterable[tuple[str, int, Chunk]], args: argparse.Namespace)
         )
 
 
-def _as_page(chunks: Iterable[tuple[str, int, Chunk]], _: object) -> Iterator[bytes]:
-    for name, number, chunk in chunks:
+def _as_page(chunks: Iterable[_Place], _: object) -> Iterator[bytes]:
+    for name, row, number, chunk in chunks:
         tokens = "1 token" if chunk.count == 1 else f"{chunk.count} tokens"
         place = f"characters {chunk.start} to {chunk.end}"
-        page = f"== {name}, chunk {number}: {place}, {tokens}\n{chunk.text}"
+        of = name if row is None else f"{name}, row {row}"
+        page = f"== {of}, chunk {number}: {place}, {tokens}\n{chunk.text}"
         yield page.encode("utf-8", "surrogateescape") + b"\n" * (not page.endswith("\n"))

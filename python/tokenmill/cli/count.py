@@ -7,10 +7,14 @@ says how many tokens are it, if any is.
 
 --text TEXT is the text itself. So is a single FILE of several words, if there
 is no such file, nor one that it looks like (a/b, c.txt), and without --out.
+FILE may be compressed (.gz, .zst), a folder, a glob, or a URL. Of JSONL
+(.jsonl, .ndjson, or with --field), Parquet and Arrow files (--column) the texts
+of all rows count together.
+
 Every byte counts: of standard input the last line end too, which echo puts
-there and printf %s does not. Files that are compressed, or UTF-16 or UTF-32
-with a byte-order mark, are refused, unless --binary says that their bytes are
-meant.
+there and printf %s does not. UTF-16, UTF-32 with a byte-order mark, and what is
+compressed otherwise, are refused, unless --binary says that all files are meant
+as they are.
 
 With --limit, a text that has more tokens is shown as >N and makes the exit code
 1; no more of it is counted than that takes.
@@ -25,10 +29,11 @@ from __future__ import annotations
 import argparse
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .files import STDIN, as_json, read_inputs, write_output
+from .corpora import add_rows, contents, rows_of
+from .files import STDIN, as_json, write_output
 from .given import COMMAND, add_texts, hint_of_text, texts_given
 from .options import (
     add_files,
@@ -64,6 +69,8 @@ class _Row(NamedTuple):
     unknown: int | None
     """None where the vocabulary has no unknown token, or the tokens were not counted."""
     limit: int | None = None
+    documents: int | None = None
+    """How many texts they are; None for one text."""
 
     @property
     def shown(self) -> str:
@@ -79,8 +86,10 @@ class _Row(NamedTuple):
         """The figures by name."""
         ratio = self.bytes_per_token
         fits = {} if self.limit is None else {"fits": self.tokens is not None}
+        rows = {} if self.documents is None else {"documents": self.documents}
         return {
             **fits,
+            **rows,
             "count": self.tokens,
             "characters": self.characters,
             "bytes": self.size,
@@ -93,6 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``count`` takes."""
     add_files(parser, "a text")
     add_texts(parser)
+    add_rows(parser)
     add_special_tokens(parser, "count")
     add_special(parser)
     parser.add_argument(
@@ -105,18 +115,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Count each text, then write the table."""
     texts = texts_given(args.files, args.texts, printed=args.out in (None, STDIN))
-    inputs: Iterable[tuple[str, bytes]] = (
+    inputs: Iterable[tuple[str, Iterator[bytes] | bytes]] = (
         [(COMMAND, text) for text in texts]
         if texts
-        else read_inputs(
+        else contents(
             args.files,
+            rows_of(args),
             tokenizer=args.tokenizer,
             no_file=hint_of_text(args.files),
-            what="bytes" if args.binary else "text",
+            binary=args.binary,
         )
     )
     tokenizer = load_tokenizer(args)
-    rows = [_row(tokenizer, name, content, args) for name, content in inputs]
+    rows = [
+        _row(tokenizer, name, content, args)
+        if isinstance(content, bytes)
+        else _row_of_many(tokenizer, name, content, args)
+        for name, content in inputs
+    ]
     total = _total(rows)
     if args.json:
         shown = [{"file": row.name, **row.facts()} for row in rows]
@@ -148,6 +164,17 @@ def _row(tokenizer: Tokenizer, name: str, content: bytes, args: argparse.Namespa
     return _Row(name, count, _characters(content), len(content), found, args.limit)
 
 
+def _row_of_many(tokenizer: Tokenizer, name: str, texts: Iterable[bytes], args: argparse.Namespace) -> _Row:
+    """The sums for the texts of a file; with a limit up to the first one that has more tokens."""
+    unknown = None if tokenizer.unk_token_id is None else 0
+    summed = _Row(name, 0, 0, 0, unknown, args.limit, 0)
+    for text in texts:
+        summed = _sum([summed, _row(tokenizer, name, text, args)], name, (summed.documents or 0) + 1)
+        if summed.tokens is None:
+            break
+    return summed
+
+
 def _characters(content: bytes) -> int | None:
     decoder = getincrementaldecoder("utf-8")()
     parts = (content[start : start + _PART] for start in range(0, len(content), _PART))
@@ -158,18 +185,25 @@ def _characters(content: bytes) -> int | None:
 
 
 def _total(rows: list[_Row]) -> _Row:
+    many = any(row.documents is not None for row in rows)
+    documents = sum(1 if row.documents is None else row.documents for row in rows)
+    return _sum(rows, "total", documents if many else None)
+
+
+def _sum(rows: list[_Row], name: str, documents: int | None) -> _Row:
     def added(numbers: list[int | None]) -> int | None:
         known = [number for number in numbers if number is not None]
         return sum(known) if len(known) == len(numbers) else None
 
     limits = [row.limit for row in rows if row.limit is not None]
     return _Row(
-        "total",
+        name,
         added([row.tokens for row in rows]),
         added([row.characters for row in rows]),
         sum(row.size for row in rows),
         added([row.unknown for row in rows]),
         max(limits, default=None),
+        documents,
     )
 
 

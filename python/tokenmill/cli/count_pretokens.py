@@ -1,8 +1,10 @@
 """Count the pretokens of text files, and save the counts for train --counts.
 
-FILE is a path, a glob in quotes, or - for standard input; each file is one
-document. Counts of many parts of a corpus, made on any machines, give the
-tokenizer that training on all of its files gives:
+FILE is a path, a folder, a glob in quotes, a URL, or - for standard input; each
+text is one document, and each row of JSONL, Parquet and Arrow files (--field,
+--column) is one. They may be compressed (.gz, .zst). Counts of many parts of a
+corpus, made on any machines, give the tokenizer that training on all of its
+files gives:
 
   tokenmill count-pretokens 'corpus/a*.txt' --out counts/a.parquet
   tokenmill count-pretokens 'corpus/b*.txt' --out counts/b.parquet
@@ -19,7 +21,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from .files import STDIN, as_json, check_read_once, expand, is_slashed, write_summary
+from .corpora import add_rows, names_of, rows_of
+from .files import STDIN, as_json, check_read_once, is_slashed, write_summary
 from .parsing import whole_number
 from .reading import add_reading, reading
 from .spool import spooled
@@ -38,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     # All options in the first line would not fit: the name of the command is long.
     parser.usage = "tokenmill count-pretokens FILE [FILE ...] --out PATH [options]"
     parser.add_argument("files", metavar="FILE", nargs="+", help="text to count; - is standard input")
+    add_rows(parser)
     parser.add_argument("--out", metavar="PATH", required=True, help="the file to save to")
     parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")
     parser.add_argument(
@@ -59,12 +63,13 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.out or args.out == STDIN or is_slashed(args.out):
         raise UsageError("--out is the name of a file", hint="--out counts.parquet")
-    names = expand(args.files)
+    names = names_of(args.files)
     check_read_once(names)
     start = time.perf_counter()
     with spooled(names) as files:
         counts = tokenmill.count_pretokens(
             files,
+            **rows_of(args)._asdict(),
             **reading(args),
             min_count=args.min_count,
             num_threads=args.num_threads,

@@ -1,9 +1,10 @@
 r"""How much text a token holds, by the size of the vocabulary and by language.
 
 Each FILE is the text of a language, under its own name without the ending, or
-under another as NAME=FILE; files of one name belong together. It should be
-other text than what the tokenizer was trained on. For each name and size the
-table has the bytes of a token, or what --measure says instead.
+under another as NAME=FILE; files of one name belong together. They may be
+compressed, JSONL, Parquet or Arrow (--field, --column), and should be other
+text than what the tokenizer was trained on. For each name and size the table
+has the bytes of a token, or what --measure says instead.
 
 -t names byte-pair encoding of the largest size: its first merges are the
 tokenizer of a smaller one. With --train the tokenizers are trained here, which
@@ -23,17 +24,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .files import (
-    STDIN,
-    as_json,
-    as_text,
-    check_read_once,
-    check_text,
-    expand,
-    read_input,
-    source,
-    write_output,
-)
+from .corpora import Rows, add_rows, in_parts, names_of, rows_of
+from .files import STDIN, as_json, as_text, check_read_once, source, write_output
 from .options import add_files, add_output, add_tokenizer, load_tokenizer
 from .parsing import whole_number
 from .spool import spooled
@@ -62,6 +54,7 @@ _OF_LOADING = {"special_tokens": "--special-token", "revision": "--revision", "o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``curve`` takes."""
     add_files(parser, "the text of a language, or NAME=FILE")
+    add_rows(parser)
     parser.add_argument(
         "--sizes",
         type=_sizes,
@@ -102,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
     """Encode with each size, write the plot, then the table."""
     _check(args)
     named = _named_files(args.files)
-    training = expand(args.train)
+    training, rows = names_of(args.train), rows_of(args)
     check_read_once([path for paths in named.values() for path in paths] + training, tokenizer=args.tokenizer)
-    texts = {name: [_text(path) for path in paths] for name, paths in named.items()}
+    texts = {name: [text for path in paths for text in _texts(path, rows)] for name, paths in named.items()}
     for name, own in texts.items():
         if not any(own):
             raise UsageError(f"{name}: there is no text to measure")
@@ -154,25 +147,32 @@ def _named_files(words: list[str]) -> dict[str, list[str]]:
     for word in words or [STDIN]:
         name, equals, path = word.partition("=")
         if not equals or os.path.lexists(word):
-            pairs += [(None, path) for path in expand([word])]
+            pairs += [(None, path) for path in names_of([word])]
         elif not name or not path:
             raise UsageError(f"{word}: a name and a file are needed, as in English=en.txt")
         else:
-            pairs += [(name, path) for path in expand([path])]
+            pairs += [(name, path) for path in names_of([path])]
     # Files of one name in several folders are told apart by their paths.
-    stems = Counter(Path(path).stem for given, path in pairs if given is None)
+    stems = Counter(_stem(path) for given, path in pairs if given is None)
     named: dict[str, list[str]] = {}
     for given, path in pairs:
-        stem = Path(path).stem
+        stem = _stem(path)
         own = source(path) if path == STDIN else stem if stems[stem] == 1 else path
         named.setdefault(own if given is None else given, []).append(path)
     return named
 
 
-def _text(path: str) -> str:
-    content = read_input(path)
-    check_text(path, content)
-    return as_text(path, content)
+def _stem(path: str) -> str:
+    """The name of a file without its endings."""
+    name = Path(path).name
+    return Path(name.removesuffix(".gz").removesuffix(".zst")).stem
+
+
+def _texts(path: str, rows: Rows) -> list[str]:
+    return [
+        as_text(path if row is None else f"{source(path)}: row {row}", content)
+        for row, content in in_parts(path, rows)
+    ]
 
 
 # ---- tokenizers -------------------------------------------------------------------------------
@@ -204,6 +204,8 @@ def _compare(texts: Mapping[str, list[str]], training: list[str], args: argparse
             try:
                 return tokenmill.train(
                     files,
+                    field=args.field,
+                    column=args.column,
                     vocab_size=size,
                     model=args.model or "bpe",
                     split=args.split,

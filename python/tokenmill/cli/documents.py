@@ -1,4 +1,4 @@
-"""The documents that ``encode`` reads: whole files, lines of files, or texts in the command itself.
+"""The documents that ``encode`` reads: whole files, lines or rows of files, or texts in the command itself.
 
 They come in batches. One batch is in memory at a time, so that a corpus of any size can be encoded; only a
 document that is longer than a batch takes more.
@@ -12,20 +12,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from .files import (
-    BINARY,
-    STDIN,
-    check_read_once,
-    check_text,
-    expand,
-    hinting,
-    open_input,
-    read_inputs,
-    source,
-)
+from .corpora import Rows, opened, refuse_lines, text_of
+from .files import BINARY, check_read_once, check_text, hinting, open_input, read_inputs, source
 from .given import COMMAND, hint_of_text
 
-__all__ = ["Batch", "documents"]
+__all__ = ["Batch", "Row", "documents"]
 
 _BATCH = 1 << 24
 """Bytes of a batch, about."""
@@ -37,8 +28,12 @@ _BLOCK = 1 << 20
 """Bytes of lines that are read at once."""
 
 
+class Row(int):
+    """The number of a row: of JSONL or of a table, and no line of text."""
+
+
 class Batch(NamedTuple):
-    """Documents, and where each is from: the name of a file, and the line, from 1 on, if it is one."""
+    """Documents, and where each is from: the name of a file, and the line or row, from 1 on, if it is one."""
 
     texts: list[bytes]
     names: list[str]
@@ -47,33 +42,54 @@ class Batch(NamedTuple):
     def place(self, index: int) -> str:
         """What a message calls a document."""
         line = self.lines[index]
-        return source(self.names[index]) + ("" if line is None else f": line {line}")
+        unit = "row" if isinstance(line, Row) else "line"
+        return source(self.names[index]) + ("" if line is None else f": {unit} {line}")
 
 
 def documents(
-    files: list[str],
+    names: list[str],
     texts: list[bytes],
     *,
     by_lines: bool,
+    rows: Rows,
     tokenizer: str | None = None,
     binary: bool = False,
 ) -> Iterator[Batch]:
-    """The documents of ``files``, or of standard input, or those in ``texts``, in their order.
+    """The documents of the files of these names, or those in ``texts``, in their order.
 
     Each file is read once, when its turn comes; a pipe that is given twice, or is also the tokenizer, is
-    refused at once. Compressed files and UTF-16 are refused unless they are meant (``binary``).
+    refused at once. What is neither text nor rows is refused unless it is meant (``binary``): then every file
+    is taken as it is.
     """
     if texts:
         return _grouped(_given(texts, by_lines=by_lines))
-    if by_lines:
-        no_file = hint_of_text(files)
-        names = expand(files, no_file=no_file) or [STDIN]
+    no_file = hint_of_text(names)
+    if not binary:
         check_read_once(names, tokenizer=tokenizer)
-        return _grouped(part for name in names for part in _lines_of(name, no_file, binary=binary))
-    inputs = read_inputs(
-        files, tokenizer=tokenizer, no_file=hint_of_text(files), what="bytes" if binary else "text"
-    )
+        return _grouped(part for name in names for part in _of(name, no_file, rows, by_lines=by_lines))
+    if by_lines:
+        check_read_once(names, tokenizer=tokenizer)
+        return _grouped(part for name in names for part in _lines_of(name, no_file))
+    inputs = read_inputs(names, tokenizer=tokenizer, no_file=no_file)
     return _grouped(Batch([content], [name], [None]) for name, content in inputs)
+
+
+def _of(name: str, no_file: str | None, rows: Rows, *, by_lines: bool) -> Iterator[Batch]:
+    """The documents of a file."""
+    with hinting(name, no_file), opened(name, rows) as found:
+        if found.form != "text":
+            if by_lines:
+                raise refuse_lines(name)
+            for first, texts in found.documents():
+                kept = [(text, Row(first + i)) for i, text in enumerate(texts) if text is not None]
+                yield Batch([text for text, _ in kept], [name] * len(kept), [row for _, row in kept])
+        elif by_lines:
+            blocks = found.blocks()
+            start = next(blocks, b"")
+            check_text(name, start, hint=BINARY)
+            yield from _numbered(name, _blocks(chain([start], blocks)))
+        else:
+            yield Batch([text_of(name, found)], [name], [None])
 
 
 def _given(texts: list[bytes], *, by_lines: bool) -> Iterator[Batch]:
@@ -92,14 +108,10 @@ def _parted(text: bytes) -> list[bytes]:
     return [*lines, last] if last else lines
 
 
-def _lines_of(name: str, no_file: str | None, *, binary: bool) -> Iterator[Batch]:
+def _lines_of(name: str, no_file: str | None) -> Iterator[Batch]:
     """The lines of a file, many at a time, as ``train --documents lines`` takes them."""
     with hinting(name, no_file), open_input(name) as file:
-        first = _read(file.read(_BLOCK))
-        if not binary:
-            check_text(name, first, hint=BINARY)
-        rest = iter(lambda: _read(file.read(_BLOCK)), b"")
-        yield from _numbered(name, _blocks(chain([first], rest)))
+        yield from _numbered(name, _blocks(iter(lambda: _read(file.read(_BLOCK)), b"")))
 
 
 def _read(block: bytes | None) -> bytes:

@@ -5,9 +5,14 @@ Each FILE is a document and becomes one line of ids, separated by spaces; with
 a single FILE of several words, if there is no such file, nor one that it looks
 like (a/b, c.txt), and ids are printed, without --out.
 
-Bytes are taken as they are, whether they are UTF-8 or not. Files that are
-compressed, or UTF-16 or UTF-32 with a byte-order mark, are refused: their
-bytes are no text, unless --binary says that they are meant.
+FILE may be compressed (.gz, .zst), a folder, a glob, or a URL. Each row of
+JSONL (.jsonl, .ndjson, or with --field), Parquet and Arrow files (--column) is
+a document. --out NAME.parquet gives tables back with their ids and n_tokens.
+
+Bytes of text are taken as they are, whether they are UTF-8 or not. UTF-16,
+UTF-32 with a byte-order mark, and what is compressed otherwise, are refused:
+their bytes are no text, unless --binary says that all files are meant as they
+are.
 
 --out NAME.bin writes the ids of all documents one after the other, as raw
 numbers of 16 or 32 bits, the lowest byte first: numpy.fromfile reads them.
@@ -18,6 +23,7 @@ not at all.
   tokenmill encode -t tokenizer/ book.txt > book.ids
   tokenmill encode -t tokenizer/ "Hello world"
   tokenmill encode -t tokenizer/ --eos '<|end|>' --out train.bin 'corpus/*.txt'
+  tokenmill encode -t tokenizer/ --column text --out ids.parquet 'd/*.parquet'
 """
 
 from __future__ import annotations
@@ -32,8 +38,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from tokenmill import TokenmillError
 
 from .bos_eos import BosEos, add_bos_eos, read_bos_eos
+from .corpora import add_rows, names_of, rows_of
 from .documents import Batch, documents
-from .files import STDIN, as_json, expand, write_summary, write_whole
+from .files import STDIN, as_json, check_read_once, write_summary, write_whole
 from .given import add_texts, hint_of_text, texts_given
 from .options import (
     add_files,
@@ -45,6 +52,7 @@ from .options import (
 )
 from .parsing import whole_number
 from .streams import check_stdout, is_terminal, say
+from .tables import as_parquet
 from .usage import UsageError, explain
 from .written import as_lines, as_npy, in_json, raw
 
@@ -70,19 +78,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
     )
+    add_rows(parser)
     add_bos_eos(parser)
     add_special_tokens(parser, "add")
     add_special(parser)
     parser.add_argument(
         "--format",
-        choices=("ids", "npy", "bin"),
-        help="ids in print, one document as a numpy array, or raw numbers (default: what the ending of --out "
-        "says, .npy or .bin, else ids)",
+        choices=("ids", "npy", "bin", "parquet"),
+        help="ids in print, one document as a numpy array, raw numbers, or tables with ids (default: what "
+        "the ending of --out says, .npy, .bin or .parquet, else ids)",
     )
     parser.add_argument(
         "--dtype",
         choices=("uint16", "uint32"),
-        help="the numbers of bin and npy (default: uint32; for bin uint16, if it holds the largest id)",
+        help="the numbers of bin, npy and parquet (default: uint32; for bin uint16, if it holds the largest "
+        "id)",
     )
     parser.add_argument(
         "--num-threads", type=whole_number(1), metavar="N", help="threads (default: every core)"
@@ -98,9 +108,18 @@ def run(args: argparse.Namespace) -> int:
     texts = texts_given(args.files, args.texts, printed=printed)
     files = [] if texts else args.files
     by_lines = args.documents == "lines"
-    inputs = texts or expand(files, no_file=hint_of_text(files)) or [STDIN]
-    _check(form, args, documents=len(inputs))
-    batches = documents(files, texts, by_lines=by_lines, tokenizer=args.tokenizer, binary=args.binary)
+    names = [] if texts else names_of(files, no_file=hint_of_text(files)) or [STDIN]
+    _check(form, args, documents=len(texts or names))
+    if form == "parquet":
+        check_read_once(names, tokenizer=args.tokenizer)
+        tokenizer = load_tokenizer(args)
+        counts = _Counts()
+        write_whole(args.out, as_parquet(names, tokenizer, _dtype(tokenizer, form, args.dtype), args, counts))
+        _report(args, form, _dtype(tokenizer, form, args.dtype), counts)
+        return 0
+    batches = documents(
+        names, texts, by_lines=by_lines, rows=rows_of(args), tokenizer=args.tokenizer, binary=args.binary
+    )
     tokenizer = load_tokenizer(args)
     dtype = _dtype(tokenizer, form, args.dtype)
     encoder = _Encoder(
@@ -116,7 +135,9 @@ def run(args: argparse.Namespace) -> int:
         pieces = (piece for batch in batches for piece in raw(counts.of(batch, encoder.array(batch, dtype))))
     elif form == "npy":
         pieces = (
-            piece for batch in batches for piece in as_npy(counts.of(batch, encoder.array(batch, dtype)))
+            piece
+            for batch in _alone(batches)
+            for piece in as_npy(counts.of(batch, encoder.array(batch, dtype)))
         )
     elif args.json:
         pieces = in_json(
@@ -135,11 +156,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _form(args: argparse.Namespace) -> str:
-    """``ids``, ``npy`` or ``bin``."""
+    """``ids``, ``npy``, ``bin`` or ``parquet``."""
     if args.format is not None:
         return str(args.format)
     ending = "" if args.out is None else args.out.rpartition(".")[2]
-    return ending if ending in ("npy", "bin") else "ids"
+    return ending if ending in ("npy", "bin", "parquet") else "ids"
 
 
 def _check(form: str, args: argparse.Namespace, *, documents: int) -> None:
@@ -152,15 +173,50 @@ def _check(form: str, args: argparse.Namespace, *, documents: int) -> None:
     if args.json and (form == "npy" or to_stdout):
         raise UsageError(f"--format {form} and --json are two forms of output: choose one")
     if form == "npy" and (documents > 1 or args.documents == "lines"):
-        raise UsageError(
-            "an array holds the ids of one text",
-            hint="--format bin writes many, one after the other; or one call for each file, or --format ids",
-        )
+        raise _one_text()
+    if form == "parquet":
+        _check_parquet(args)
     if to_stdout and is_terminal(sys.stdout):
-        what = "an array is" if form == "npy" else "raw numbers are"
+        what = {"npy": "an array is", "bin": "raw numbers are", "parquet": "a Parquet file is"}[form]
         raise UsageError(f"{what} not for a terminal", hint=f"--out ids.{form}")
     if args.json:
         check_stdout()
+
+
+def _one_text() -> UsageError:
+    return UsageError(
+        "an array holds the ids of one text",
+        hint="--format bin writes many, one after the other; or one call for each file, or --format ids",
+    )
+
+
+def _alone(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The batches, if they have one document in all; a file of rows may have more."""
+    seen = 0
+    for batch in batches:
+        seen += len(batch.texts)
+        if seen > 1:
+            raise _one_text()
+        yield batch
+
+
+def _check_parquet(args: argparse.Namespace) -> None:
+    """Refuse what tables do not go together with."""
+    given = {
+        "--text": bool(args.texts),
+        "--binary": args.binary,
+        "--documents lines": args.documents == "lines",
+        "--field": args.field is not None,
+        "--bos": args.bos is not None,
+        "--eos": args.eos is not None,
+    }
+    if wrong := [option for option, is_given in given.items() if is_given]:
+        raise UsageError(
+            f"{wrong[0]} is not for --format parquet, which gives tables back with their ids",
+            hint="--add-special-tokens puts the tokenizer's own around each text"
+            if wrong[0] in ("--bos", "--eos")
+            else "--format bin or ids",
+        )
 
 
 def _dtype(tokenizer: Tokenizer, form: str, given: str | None) -> Literal["uint16", "uint32"]:
@@ -282,6 +338,12 @@ class _Counts:
         self.tokens += len(ids)
         return ids
 
+    def add(self, documents: int, size: int, tokens: int) -> None:
+        """More documents, with the bytes of their texts and their tokens."""
+        self.documents += documents
+        self.bytes += size
+        self.tokens += tokens
+
     def of_rows(self, batch: Batch, rows: Iterable[Ids]) -> Iterator[Ids]:
         """The ids of each document of a batch, counted."""
         self._add(batch)
@@ -296,7 +358,7 @@ class _Counts:
 
 def _report(args: argparse.Namespace, form: str, dtype: str, counts: _Counts) -> None:
     """Report what was written to a file; for raw numbers always, since they do not name their type."""
-    if form == "bin" and args.json:
+    if form in ("bin", "parquet") and args.json:
         facts = {"file": args.out, "dtype": dtype, **asdict(counts)}
         write_summary(args.out, as_json(facts), what="the ids are")
         return

@@ -18,7 +18,8 @@ import argparse
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from .files import STDIN, as_json, as_text, read_input, write_output
+from .corpora import Rows, in_parts
+from .files import STDIN, as_json, as_text, write_output
 from .options import add_output
 from .parsing import whole_number
 from .usage import UsageError
@@ -89,7 +90,7 @@ def _model(args: argparse.Namespace) -> NGramModel:
         return placeholder.NGramModel.load(args.model)
     if args.corpus is None:
         return placeholder.bundled(args.language or "la")
-    text = as_text(args.corpus, read_input(args.corpus))
+    text = "\n".join(as_text(args.corpus, content) for _, content in in_parts(args.corpus, Rows()))
     if not text.strip():
         name = "standard input" if args.corpus == STDIN else args.corpus
         raise UsageError(f"{name} has no text to draw from")

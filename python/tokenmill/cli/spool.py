@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .files import STDIN, is_pipe, open_input, source
+from .corpora import stored
+from .files import STDIN, is_pipe, source
 from .streams import naming
 from .usage import UsageError
 
@@ -40,7 +41,9 @@ def spooled(names: list[str], *, limit: int | None = None, again: bool = False) 
             if limit is None and name not in once:
                 files.append(name)
                 continue
-            copy = Path(folder, str(number))
+            # The name, or its ending, may tell what the file is.
+            copy = Path(folder, str(number), Path(name).name if name != STDIN else "stdin")
+            copy.parent.mkdir()
             with naming(str(copy)), copy.open("xb") as file:
                 _copy(name, file, left)
                 if left is not None and limit is not None:
@@ -55,12 +58,12 @@ def spooled(names: list[str], *, limit: int | None = None, again: bool = False) 
                 raise
             name = copies[error.path]
             said = str(error).replace(error.path, name, 1)
-            raise TrainingError(said, path=name, byte=error.byte) from error
+            raise TrainingError(said, path=name, byte=error.byte, row=error.row) from error
 
 
 def _copy(name: str, file: IO[bytes], left: int | None) -> None:
     """Copy a source, but at most one byte more than ``left``, which is enough to find it too long."""
-    with open_input(name) as opened:
+    with stored(name) as opened:
         shutil.copyfileobj(opened if left is None else io.BytesIO(opened.read(left + 1)), file)
 
 

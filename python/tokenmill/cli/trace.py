@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from tokenmill import reference
+
+from .corpora import in_parts, rows_of
 
 __all__ = ["MOST_BYTES", "trace"]
 
@@ -26,7 +27,7 @@ def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
     """The page that shows the steps of the training that ``args`` describe."""
     from tokenmill import reference
 
-    documents = _documents(files, args.documents, args.errors)
+    documents = _documents(files, args)
     pretokens = [piece for text in documents for piece in _pretokens(text, args)]
     tie_break: reference.TieBreak = args.tie_break or "lexicographic"
     if args.alphabet != "chars":
@@ -73,18 +74,17 @@ def _page(steps: Iterator[reference.Step[S]], num_merges: int, args: argparse.Na
     return f"{page}\n{left}: --trace-all shows everything\n"
 
 
-def _documents(files: list[str], documents: str, errors: str) -> list[str]:
+def _documents(files: list[str], args: argparse.Namespace) -> list[str]:
     """The documents of the files as training reads them."""
     texts = []
-    for name in files:
-        content = Path(name).read_bytes()
+    for content in [content for name in files for _, content in in_parts(name, rows_of(args))]:
         parts = [content]
-        if documents == "lines":
+        if args.documents == "lines":
             *lines, last = content.split(b"\n")
             parts = [*(line.removesuffix(b"\r") for line in lines), last]
         for part in parts:
             try:
-                texts.append(part.decode(errors="replace" if errors == "replace" else "strict"))
+                texts.append(part.decode(errors="replace" if args.errors == "replace" else "strict"))
             except UnicodeDecodeError:  # training left it out; with errors="strict" it would have stopped
                 continue
     return texts

@@ -1,8 +1,10 @@
 """Learn a byte-pair encoding, WordPiece or Unigram from text files and save it.
 
-FILE is a path, a glob in quotes, or - for standard input; each file is one
-document. --out names a folder, which gets a tokenizer.json, or a file whose
-name says the format (a slash at the end is always a folder):
+FILE is a path, a folder, a glob in quotes, a URL, or - for standard input; each
+text is one document, and each row of JSONL, Parquet and Arrow files (--field,
+--column) is one. They may be compressed (.gz, .zst). --out names a folder,
+which gets a tokenizer.json, or a file whose name says the format (a slash at
+the end is always a folder):
 
   FOLDER/, NAME.json       everything, but for a separate end-of-word symbol:
                            --end-of-word-form suffix can be saved
@@ -22,7 +24,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .files import as_json, check_read_once, expand, write_output, write_summary
+from .corpora import add_rows, names_of, rows_of
+from .files import as_json, check_read_once, write_output, write_summary
 from .options import ROLES
 from .parsing import whole_number
 from .reading import add_reading, reading
@@ -54,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="learn from what count-pretokens saved, in place of FILE: files, or folders of them; they say "
         "how texts were read",
     )
+    add_rows(parser)
     parser.add_argument("--out", metavar="PATH", help="folder or file to save to (needed, but for --trace)")
     parser.add_argument(
         "--lossy",
@@ -214,7 +218,7 @@ def run(args: argparse.Namespace) -> int:
         args.split = args.split or "cl100k"
     if args.out is not None:
         check_out(args)
-    names = expand(args.files)
+    names = names_of(args.files)
     if args.ids_out is not None:
         check_ids_out(args, documents=len(names))
     check_read_once(names)
@@ -224,6 +228,7 @@ def run(args: argparse.Namespace) -> int:
         trained: Any = tokenmill.train(
             files if args.counts is None else None,
             counts=args.counts,
+            **rows_of(args)._asdict(),
             vocab_size=args.vocab_size,
             num_merges=args.num_merges,
             **reading(args),

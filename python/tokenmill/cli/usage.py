@@ -36,6 +36,7 @@ _NAMES = (
     *("max_token_length", "documents", "alphabet", "end_of_word_form", "end_of_word"),
     *(f"{role}_token" for role in ("add_bos", "add_eos", "bos", "eos", "unk", "sep", "pad", "cls", "mask")),
     *("errors", "num_threads", "special", "undefined", "lossy"),
+    *("field", "column"),
     *("train_on", "allow_empty", "literals", "template", "add_generation_prompt"),
 )
 _NAME = "|".join(_NAMES)
@@ -117,7 +118,8 @@ def _hint(error: Exception) -> str | None:
         if getattr(error, "position", None) is not None:
             return f"--split takes {', '.join(SPLITS)}, or a regular expression"
     if isinstance(error, TrainingError) and getattr(error, "byte", None) is not None:
-        if "iconv" in str(error):  # the whole file has another encoding, and the hint would not help
+        # A file of another encoding is so as a whole, and nothing helps one that is damaged.
+        if "iconv" in str(error) or not ("not UTF-8" in str(error) or "surrogate" in str(error)):
             return None
         return "--errors replace|skip: replace puts U+FFFD in its place, skip leaves the document out"
     if isinstance(error, VocabularyError) and getattr(error, "position", None) is not None:

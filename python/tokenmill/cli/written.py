@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .documents import Row
 from .files import as_json
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ def as_lines(rows: Iterable[Ids]) -> Iterator[bytes]:
 
 
 def in_json(rows: Iterable[tuple[str, int | None, Ids]]) -> Iterator[bytes]:
-    """One object of the rows (file, line if it is one, ids), in pieces, as ``json.dumps`` would write it."""
+    """One object of the rows (file, its line or row, ids), in pieces, as ``json.dumps`` would write it."""
     yield b'{"texts": ['
     between = b""
     for name, line, ids in rows:
-        place = {"file": name} if line is None else {"file": name, "line": line}
+        unit = "row" if isinstance(line, Row) else "line"
+        place = {"file": name} if line is None else {"file": name, unit: line}
         yield between + as_json({**place, "count": len(ids), "ids": []}).removesuffix(b"]}\n")
         yield from _joined(ids, ", ")
         yield b"]}"

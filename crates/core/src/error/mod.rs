@@ -75,6 +75,8 @@ pub enum Kind {
     },
     /// Text that cannot be trained on, or arguments of `train` that contradict each other.
     Training {
+        /// The row of the source, from 1 on.
+        row: Option<u64>,
         /// Byte position in the source.
         byte: Option<u64>,
         /// What is wrong.
@@ -244,7 +246,7 @@ impl Error {
 
     /// Arguments or text that `train` cannot use.
     pub fn training<S: Into<String>>(reason: S) -> Self {
-        Kind::Training { byte: None, reason: reason.into() }.into()
+        Kind::Training { row: None, byte: None, reason: reason.into() }.into()
     }
 
     /// A budget of ids that cannot be met.
@@ -359,9 +361,11 @@ impl fmt::Display for Error {
                 (Some(id), None) => write!(f, "id {id}: {reason}"),
                 _ => write!(f, "{reason}"),
             },
-            Kind::Training { byte, reason } => match byte {
-                Some(byte) => write!(f, "at byte {byte}: {reason}"),
-                None => write!(f, "{reason}"),
+            Kind::Training { row, byte, reason } => match (row, byte) {
+                (Some(row), Some(byte)) => write!(f, "row {row}, at byte {byte}: {reason}"),
+                (Some(row), None) => write!(f, "row {row}: {reason}"),
+                (None, Some(byte)) => write!(f, "at byte {byte}: {reason}"),
+                (None, None) => write!(f, "{reason}"),
             },
             Kind::Manifest { expected, found } => {
                 write!(

@@ -1,7 +1,5 @@
 //! Refuses files that are no UTF-8 text, where their first bytes show it: compressed ones, which are not decompressed
 //! here, and UTF-16 and UTF-32 with a byte-order mark.
-use std::path::Path;
-
 use tokenmill_core::error::{Error, Result};
 
 use crate::first_bytes::{compression, converted, wide_encoding};
@@ -9,10 +7,10 @@ use crate::first_bytes::{compression, converted, wide_encoding};
 /// Refuses a file that begins as a compressed one does.
 ///
 /// # Errors
-/// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the path, the format and how to decompress it.
-pub(super) fn refuse_compressed(start: &[u8], path: &Path) -> Result<()> {
+/// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the format and how to decompress it.
+pub(super) fn refuse_compressed(start: &[u8]) -> Result<()> {
     match compressed(start) {
-        Some(reason) => Err(Error::training(reason).in_file(path)),
+        Some(reason) => Err(Error::training(reason)),
         None => Ok(()),
     }
 }

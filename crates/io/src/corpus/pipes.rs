@@ -12,7 +12,7 @@ use crate::files::is_pipe;
 /// # Errors
 /// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the path of the second occurrence.
 #[cfg(unix)]
-pub(super) fn refuse_pipes_given_twice(paths: &[PathBuf]) -> Result<()> {
+pub fn refuse_pipes_given_twice(paths: &[PathBuf]) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
 
     let mut pipes = Vec::new();
@@ -33,6 +33,6 @@ pub(super) fn refuse_pipes_given_twice(paths: &[PathBuf]) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn refuse_pipes_given_twice(_: &[PathBuf]) -> Result<()> {
+pub fn refuse_pipes_given_twice(_: &[PathBuf]) -> Result<()> {
     Ok(())
 }

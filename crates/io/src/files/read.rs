@@ -1,5 +1,5 @@
 //! Reads a source to its end, up to a limit.
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 
 use tokenmill_core::error::{Error, Result};
 
@@ -9,7 +9,7 @@ use super::source::Source;
 const FILE_LIMIT: u64 = 1 << 30;
 
 /// Reads up to `size` bytes; fewer at the end of the source.
-pub(crate) fn start(source: &mut Source<'_>, size: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn start(source: &mut dyn Read, size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(size).read_to_end(&mut bytes)?;
     Ok(bytes)

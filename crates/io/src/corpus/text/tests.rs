@@ -1,6 +1,8 @@
+use super::super::reader::{BATCH, BLOCK};
 use super::*;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tokenmill_core::error::{Error, Kind};
 use tokenmill_core::watch::Unwatched;
 
 /// A folder that is removed when the test ends.
