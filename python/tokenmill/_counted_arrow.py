@@ -72,7 +72,7 @@ def from_parquet(path: str) -> tuple[PretokenTable, CountedFacts | None]:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             schema = file.schema_arrow
-            places = _places(schema)
+            _places(schema)
             for group in range(file.num_row_groups):
                 batches = file.read_row_group(group, columns=["pretoken", "count"]).to_batches()
                 for batch in batches:
@@ -83,7 +83,6 @@ def from_parquet(path: str) -> tuple[PretokenTable, CountedFacts | None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise damaged(path, "", f"is no Parquet file that can be read: {error}") from error
-    assert places is not None
     return total.result(), _facts_in(schema, path)
 
 

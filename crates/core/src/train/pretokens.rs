@@ -335,7 +335,9 @@ mod tests {
             (0..30_000u32).map(|i| format!("abcdefgh{:05}", i * 7919 % 20_011)).collect();
         let counts = columns(&texts.iter().map(|text| (text.as_str(), 2)).collect::<Vec<_>>()).unwrap();
         let mut map = Map::new();
-        texts.into_iter().for_each(|text| *map.entry(text).or_default() += 2);
+        for text in texts {
+            *map.entry(text).or_default() += 2;
+        }
         check(&counts, &map);
     }
 
