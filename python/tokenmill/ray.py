@@ -119,7 +119,7 @@ def count_pretokens(
         num_cpus=num_cpus,
         **(ray_remote_args or {}),
     )
-    sums = partial_counts.groupby("share").map_groups(
+    sums = partial_counts.groupby("share", num_partitions=parts).map_groups(
         partial(sum_share, min_count=min_count, out=out), batch_format="pyarrow"
     )
     found = [row["counts"] for row in sums.take_all()]

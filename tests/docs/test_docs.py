@@ -1,54 +1,19 @@
 """Run every Python block of README.md and docs/, in order, each file in one namespace.
 
-A block runs if its fence says `python`; other fences (`text`, `console`, `toml` ...) are shown,
-not run. What a block needs besides stands behind: `python torch` runs in the slow tests, where
-torch is installed. Files run in an empty directory. A failure points at the line of the page.
+A block runs if its fence says `python`; other fences (`text`, `console`, `toml` ...) are shown, not
+run. What a block needs besides stands behind: `python torch` runs in the slow tests, where torch is
+installed, `python ray` and `python spark` in those of `make test-engines`. Files run in an empty
+directory. A failure points at the line of the page.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if page.exists()]
-FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+|~~~+) *(?P<language>[\w+-]*) *(?P<needs>\w*)")
-
-
-@dataclass(frozen=True)
-class Block:
-    """The text of one block and the number of its first line, counted from 1."""
-
-    line: int
-    code: str
-    needs: str = ""
-    """A module besides the package."""
-
-
-def python_blocks(text: str) -> list[Block]:
-    """Find the blocks fenced as Python. A block that is never closed is an error."""
-    blocks: list[Block] = []
-    opened: re.Match[str] | None = None
-    body: list[str] = []
-    start = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if opened is None:
-            opened = FENCE.match(line)
-            body, start = [], number + 1
-        elif line.strip() == opened["ticks"]:
-            if opened["language"] in ("python", "py"):
-                blocks.append(Block(start, "\n".join(body) + "\n", opened["needs"]))
-            opened = None
-        else:
-            indent = opened["indent"]
-            body.append(line.removeprefix(indent) if line.strip() else "")
-    if opened is not None:
-        raise ValueError(f"the block that starts at line {start} is not closed")
-    return blocks
+from doc_pages import PAGES, ROOT, Block, python_blocks, run
 
 
 def needs_the_extension(code: str) -> bool:
@@ -92,16 +57,7 @@ def test_no_other_page_needs_more_than_the_package() -> None:
     needing = [
         page.name for page in PAGES if any(block.needs for block in python_blocks(page.read_text("utf-8")))
     ]
-    assert needing == ["tensors.md"]
-
-
-def run(page: Path, blocks: list[Block]) -> None:
-    """One after the other, in one namespace."""
-    namespace: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks:
-        # Empty lines in front make the line numbers of a traceback those of the page.
-        padded = "\n" * (block.line - 1) + block.code
-        exec(compile(padded, str(page), "exec", dont_inherit=True), namespace)
+    assert needing == ["many-machines.md", "tensors.md"]
 
 
 def test_the_drills_are_among_the_pages() -> None:
