@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -41,7 +40,7 @@ def write_file(out: str, pieces: Iterable[bytes]) -> None:
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     # The target's name with a prefix could be too long, so it is not used.
-    temporary = target.parent / f".tokenmill-{secrets.token_hex(8)}"
+    temporary = target.parent / f".tokenmill-{os.urandom(8).hex()}"
     try:
         # Of the permissions of a new file the system takes away what the process does not give to others.
         handle = os.open(temporary, _NEW | os.O_EXCL, 0o666 if mode is None else mode)

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import builtins
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
 from typing import Any, final
 
 from ._core import PretokenTable
@@ -68,7 +68,8 @@ class PretokenCounts:
         under the names of the options; ``min_count``; what was read (``documents``, ``bytes``, ``skipped``,
         ``replaced``, ``pretokens``); ``format`` and ``version``.
         """
-        return deepcopy(self._facts.as_dict())
+        facts: dict[str, Any] = json.loads(self._facts.as_json())
+        return facts
 
     @property
     def documents(self) -> int:
