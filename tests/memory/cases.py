@@ -701,6 +701,21 @@ for dialect in ("sentencepiece", "tokenizers"):
         is_slow=dialect == "tokenizers",
     )
 case(
+    "count_pretokens",
+    given(lambda i: _numbers(i), lambda _, texts: tokenmill.count_pretokens(texts=texts, split="whitespace")),
+)
+case("PretokenCounts.load", given(lambda i: _saved(i), lambda _, path: tokenmill.PretokenCounts.load(path)))
+# Counting leaves memory behind that these may take.
+for of_counts, use in {
+    "train: counts": lambda _, counts: tokenmill.train(counts=counts, num_merges=2),
+    "merge_counts": lambda _, counts: tokenmill.merge_counts([counts, counts]),
+    "PretokenCounts.save": lambda i, counts: counts.save(i.path / "saved.counts"),
+    "PretokenCounts.to_arrow": lambda _, counts: counts.to_arrow(),
+    "PretokenCounts.from_arrow": lambda _, counts: counts.from_arrow(counts.to_arrow()),
+    "PretokenCounts.items": lambda _, counts: sum(count for _, count in counts.items()),
+}.items():
+    case(of_counts, given(lambda i: _counted(i), use), needs_memory=False, is_slow=True)
+case(
     "NGramModel.train",
     given(
         lambda i: np.arange(i.size // 32, dtype=np.uint32) % 9 + 100,
@@ -796,6 +811,22 @@ def _different(inputs: Inputs) -> list[str]:
     return [" ".join(map(str, range(inputs.size // 16)))]
 
 
+def _numbers(inputs: Inputs) -> list[str]:
+    return [" ".join(map(str, range(inputs.size // 64)))]
+
+
+def _counted(inputs: Inputs) -> tokenmill.PretokenCounts:
+    """Many pretokens; pyarrow is imported by then."""
+    tokenmill.count_pretokens(texts=[SMALL]).to_arrow()
+    return tokenmill.count_pretokens(texts=_numbers(inputs), split="whitespace")
+
+
+def _saved(inputs: Inputs) -> Path:
+    path = inputs.path / "many.counts"
+    _counted(inputs).save(path)
+    return path
+
+
 #: Public names that take neither text nor ids nor files, or no more of these than a name.
 WITHOUT = {
     "collator",
@@ -868,6 +899,11 @@ WITHOUT = {
         f"Packed.{name}"
         for name in ("count", "dropped_rows", "dropped_tokens", "fill", "index", "split_rows")
     ),
+    *(
+        f"PretokenCounts.{name}"
+        for name in ("bytes", "documents", "errors", "facts", "min_count", "normalizer", "pretokens")
+    ),
+    *(f"PretokenCounts.{name}" for name in ("replaced", "skipped", "special_tokens", "split", "total")),
     "LoadReport.notes",
     "LoadReport.tolerated",
     "Plan.stages",
