@@ -112,6 +112,14 @@ def test_train_takes_fields_columns_folders_and_standard_input(run: Run, tmp_pat
     assert "name another one with --field" in result.err
 
 
+def test_pretokens_of_rows_are_counted(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(json_lines(TEXTS)))
+    words = ("--field", "meta.body", "--out", tmp_path / "counts", "--json")
+    assert run("count-pretokens", tmp_path / "a.jsonl.gz", *words).json["documents"] == 5
+    tok = tokenmill.train(counts=tmp_path / "counts", num_merges=20)
+    assert tok == tokenmill.train(texts=TEXTS, num_merges=20)
+
+
 def test_the_trace_takes_rows(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(json_lines(["ab ab", None, "ab"]))
     (tmp_path / "a.txt").write_text("ab ab")

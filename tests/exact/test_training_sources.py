@@ -102,9 +102,13 @@ def sources(english: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     "options",
     [
         {"vocab_size": 2000},
-        {"vocab_size": 2000, "num_threads": 1, "tie_break": "first-seen"},
-        {"vocab_size": 1500, "model": "unigram"},
-        {"vocab_size": 1500, "model": "wordpiece", "unk_token": "[UNK]"},
+        pytest.param(
+            {"vocab_size": 2000, "num_threads": 1, "tie_break": "first-seen"}, marks=pytest.mark.slow
+        ),
+        pytest.param({"vocab_size": 1500, "model": "unigram"}, marks=pytest.mark.slow),
+        pytest.param(
+            {"vocab_size": 1500, "model": "wordpiece", "unk_token": "[UNK]"}, marks=pytest.mark.slow
+        ),
     ],
     ids=["bpe", "first-seen", "unigram", "wordpiece"],
 )
@@ -112,6 +116,13 @@ def test_a_megabyte_of_english_from_every_source(
     sources: dict[str, dict[str, Any]], options: dict[str, Any]
 ) -> None:
     check(sources, **options)
+
+
+def test_counts_of_every_source_are_those_of_the_texts(sources: dict[str, dict[str, Any]]) -> None:
+    expected = tokenmill.count_pretokens(**sources["texts"])
+    for kind, source in sources.items():
+        given = {"texts": source["texts"].to_reader()} if kind == "a reader" else source
+        assert tokenmill.count_pretokens(**given) == expected, kind
 
 
 @pytest.mark.slow
