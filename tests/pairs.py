@@ -279,6 +279,9 @@ def classes() -> dict[str, type]:
             # A file that is open is read by the thread that opened it.
             if full.startswith("tokenmill.sources."):
                 continue
+            # A task's function is called by one thread of its worker.
+            if full.startswith("tokenmill._engines."):
+                continue
             if full.startswith(RENDERING) and not full.startswith(RENDERED):
                 continue
             if is_ours and not issubclass(value, BaseException) and not is_record and full not in INTERNAL:
@@ -445,6 +448,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "from_columns": lambda o: o.from_columns(*o.columns()),
         "items": lambda o: o.items(0, 5),
         "merged": lambda o: o.merged(other_of(o)),
+        "shares": lambda o: o.shares(3),
     },
     "tokenmill.pretoken_counts.PretokenCounts": {
         "from_arrow": lambda o: o.from_arrow(o.to_arrow()),

@@ -13,14 +13,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._core import Tokenizer
+from ._count_pretokens import reading_options
+from ._counted_facts import read_facts
+from ._engines.counted import counts_of_bytes, nothing_counted, sum_of, write_facts
+from ._engines.ray_tasks import count_block, sum_share
 from ._engines.sent import SentTokenizer, missing
 from ._engines.tables import Special, TableEncoder, encode_options
 from ._forks import waited_for
+from .pretoken_counts import PretokenCounts, check_min_count
 
 if TYPE_CHECKING:
     from ray.data import Dataset
-
-    from .pretoken_counts import PretokenCounts
 
 __all__ = ["count_pretokens", "encode"]
 
@@ -54,7 +57,7 @@ def encode(
     by ``encode_arrow``. An error in a row reaches the caller in the text of Ray's exception, with the number
     of the row in its block.
     """
-    pa, data = _libraries()
+    pa, data, _ = _libraries()
     threads = max(1, int(num_cpus))
     options = encode_options(ids_column, count_column, dtype, offsets, add_special_tokens, special, threads)
     known = getattr(ds.schema(fetch_if_missing=False), "base_schema", None)
@@ -98,19 +101,11 @@ def count_pretokens(
     driver's memory. ``ray_remote_args`` go to the tasks that count. Raises what ``count_pretokens`` raises;
     what is wrong with a text or a sum is in the text of Ray's exception.
     """
-    _libraries()
-    import ray
-
-    from ._count_pretokens import reading_options
-    from ._counted_facts import read_facts
-    from ._engines.counted import counts_of_bytes, nothing_counted, sum_of, write_facts
-    from ._engines.ray_tasks import count_block, sum_share
-    from .pretoken_counts import check_min_count
-
+    _, _, cluster = _libraries()
     check_min_count(min_count)
     options = reading_options(**reading, num_threads=max(1, int(num_cpus)))
     if parts is None:
-        parts = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        parts = max(1, int(cluster.cluster_resources().get("CPU", 1)))
     partial_counts = ds.map_batches(
         partial(count_block, column=column, reading=options, parts=parts),
         batch_format="pyarrow",
@@ -130,11 +125,12 @@ def count_pretokens(
     return None
 
 
-def _libraries() -> tuple[Any, Any]:
+def _libraries() -> tuple[Any, Any, Any]:
     try:
         with waited_for:
             import pyarrow
+            import ray
             import ray.data
     except ImportError as error:
         raise missing("tokenmill.ray", "ray.data and pyarrow", "ray") from error
-    return pyarrow, ray.data
+    return pyarrow, ray.data, ray

@@ -12,14 +12,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._core import Tokenizer
+from ._count_pretokens import reading_options
 from ._engines.sent import SentTokenizer, missing
+from ._engines.spark_counts import collected, written
+from ._engines.spark_schema import check_options, column_function, with_new_columns
+from ._engines.spark_tasks import COUNTED, PARTIAL, BatchCounter, BatchEncoder, ColumnFunction
 from ._engines.tables import Special, encode_options
 from ._forks import waited_for
+from .pretoken_counts import PretokenCounts, check_min_count
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from .pretoken_counts import PretokenCounts
 
 __all__ = ["count_pretokens", "encode", "udf"]
 
@@ -47,14 +50,11 @@ def encode(
     What is wrong with the arguments or columns is raised now, as by ``encode_arrow``. An error in a row
     reaches the caller in the text of Spark's exception, with the number of the row in its partition.
     """
-    _, types = _libraries()
-    from ._engines.spark_schema import with_new_columns
-    from ._engines.spark_tasks import BatchEncoder
-
+    sql = _library()
     options = encode_options(
         ids_column, count_column, "int32", offsets, add_special_tokens, special, num_threads
     )
-    schema = with_new_columns(types, df.schema, tok, column, options)
+    schema = with_new_columns(sql.types, df.schema, tok, column, options)
     sent = SentTokenizer(tok, init, _sender(df.sparkSession))
     return df.mapInArrow(BatchEncoder(sent, column, options), schema)
 
@@ -75,12 +75,7 @@ def udf(
     arguments are as for ``encode``. Raises ``ValueError`` for another ``what``, and for ``max_tokens`` with
     or without ``"truncate"``.
     """
-    pa, _ = _libraries()
-    from pyspark.sql import SparkSession
-
-    from ._engines.spark_schema import column_function
-    from ._engines.spark_tasks import ColumnFunction
-
+    sql = _library()
     kinds = {"encode": "array<int>", "count": "bigint", "truncate": "string"}
     if what not in kinds:
         raise ValueError(f"what={what!r} is none of {', '.join(map(repr, kinds))}")
@@ -88,8 +83,8 @@ def udf(
         raise ValueError('max_tokens is for what="truncate", which needs it')
     plain = special if isinstance(special, str) else frozenset(special)
     options: dict[str, Any] = {"add_special_tokens": add_special_tokens, "special": plain}
-    tok.encode_arrow(pa.table({"text": pa.array([], pa.string())}), **options)
-    sent = SentTokenizer(tok, init, _sender(SparkSession.getActiveSession()))
+    check_options(tok, options)
+    sent = SentTokenizer(tok, init, _sender(sql.SparkSession.getActiveSession()))
     return column_function(ColumnFunction(sent, what, max_tokens, options), kinds[what])
 
 
@@ -113,12 +108,7 @@ def count_pretokens(
     returned; ``train(counts=out)`` reads the folder. Without it the result has to fit the driver's memory.
     Raises what ``count_pretokens`` raises; what is wrong with a text is in the text of Spark's exception.
     """
-    _libraries()
-    from ._count_pretokens import reading_options
-    from ._engines.spark_counts import collected, written
-    from ._engines.spark_tasks import COUNTED, PARTIAL, BatchCounter
-    from .pretoken_counts import check_min_count
-
+    _library()
     check_min_count(min_count)
     options = reading_options(**reading, num_threads=num_threads)
     partial = df.select(column).mapInArrow(BatchCounter(options), PARTIAL)
@@ -129,14 +119,14 @@ def count_pretokens(
     return None
 
 
-def _libraries() -> tuple[Any, Any]:
+def _library() -> Any:
     try:
         with waited_for:
-            import pyarrow
-            from pyspark.sql import types
+            import pyarrow  # noqa: F401  # what Spark passes batches in
+            import pyspark.sql.types
     except ImportError as error:
         raise missing("tokenmill.spark", "pyspark and pyarrow", "spark") from error
-    return pyarrow, types
+    return pyspark.sql
 
 
 def _sender(session: Any) -> Callable[[bytes], Any]:

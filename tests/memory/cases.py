@@ -138,6 +138,12 @@ class Inputs:
         return pa.array(self.texts, type=pa.large_string())
 
     @cached_property
+    def table(self) -> Any:
+        import pyarrow as pa
+
+        return pa.record_batch({"text": self.column})
+
+    @cached_property
     def ids(self) -> list[int]:
         return [self.tok.encode("a")[0]] * (self.size // 8)
 
@@ -349,6 +355,19 @@ case(
     is_slow=True,
 )
 case("Tokenizer.encode_batch: Arrow", given(lambda i: i.column, lambda i, texts: i.tok.encode_batch(texts)))
+case(
+    "Tokenizer.encode_arrow",
+    given(lambda i: i.table, lambda i, table: i.tok.encode_arrow(table)),
+)
+case(
+    "Tokenizer.encode_arrow: counts, threads",
+    given(lambda i: i.table, lambda i, table: i.tok.encode_arrow(table, ids_column=None, num_threads=2)),
+)
+case(
+    "Tokenizer.encode_arrow: offsets, int64",
+    given(lambda i: i.table, lambda i, table: i.tok.encode_arrow(table, offsets=True, dtype="int64")),
+    is_slow=True,
+)
 case(
     "Tokenizer.encode_batch: buffers",
     given(lambda i: [i.buffer] * 2, lambda i, texts: i.tok.encode_batch(texts)),

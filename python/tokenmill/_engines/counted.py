@@ -10,6 +10,7 @@ from typing import Any
 from .._count_pretokens import PartialCounts
 from .._counted_facts import CountedFacts
 from .._counted_files import FACTS, as_plain, from_plain
+from .._forks import waited_for
 from .._pretoken_sum import MOST, NOTHING, PretokenSum, sum_of_figures
 from ..errors import TrainingError
 from ..pretoken_counts import PretokenCounts, without_rare
@@ -90,7 +91,8 @@ def sum_of(many: Iterable[PretokenCounts], min_count: int | None = None) -> Pret
 
 def write_part(counts: PretokenCounts, out: str, number: int) -> None:
     """Write one part of a folder, whole or not at all. A task that runs twice writes the same bytes again."""
-    import pyarrow.parquet as pq
+    with waited_for:
+        import pyarrow.parquet as pq
 
     def write(file: Any) -> None:
         pq.write_table(counts.to_arrow(), file)
@@ -118,14 +120,16 @@ def _write(out: str, name: str, write: Any) -> None:
 
 def _store(out: str) -> tuple[Any, str]:
     """The file system of a path or of a URL that pyarrow or fsspec knows, and the path in it."""
-    from pyarrow import fs
+    with waited_for:
+        from pyarrow import fs
 
     if "://" not in out:
         return fs.LocalFileSystem(), os.path.abspath(out)  # noqa: PTH100  # as a string, with forward slashes
     try:
         store, path = fs.FileSystem.from_uri(out)
     except (ValueError, OSError):
-        import fsspec
+        with waited_for:
+            import fsspec
 
         opened, path = fsspec.core.url_to_fs(out)
         store = fs.PyFileSystem(fs.FSSpecHandler(opened))

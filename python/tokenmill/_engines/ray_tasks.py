@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._count_pretokens import PartialCounts
+from .._forks import waited_for
 from .counted import counts_of_bytes, counts_to_bytes, shares, sum_of, write_part
 
 __all__ = ["count_block", "sum_share"]
@@ -31,7 +32,8 @@ def sum_share(table: Any, *, min_count: int | None, out: str | None) -> Any:
 
 
 def _rows(rows: list[tuple[int, bytes]]) -> Any:
-    import pyarrow as pa
+    with waited_for:
+        import pyarrow as pa
 
     numbers = pa.array([share for share, _ in rows], pa.int32())
     return pa.table({"share": numbers, "counts": pa.array([data for _, data in rows], pa.large_binary())})

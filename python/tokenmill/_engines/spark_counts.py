@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from .._forks import waited_for
 from ..pretoken_counts import PretokenCounts
 from .counted import facts_with, nothing_counted, sum_of, too_many
 
@@ -16,7 +17,8 @@ _MOST = 2**64 - 1
 
 def collected(sums: Any, reading: Mapping[str, Any], min_count: int | None) -> PretokenCounts:
     """The counts in the memory of the driver."""
-    import pyarrow.compute as pc
+    with waited_for:
+        import pyarrow.compute as pc
 
     table = sums.toArrow()
     is_figure = pc.is_valid(table["figure"])
@@ -28,7 +30,8 @@ def collected(sums: Any, reading: Mapping[str, Any], min_count: int | None) -> P
 
 def written(sums: Any, reading: Mapping[str, Any], min_count: int | None, out: str) -> None:
     """The counts as a folder of Parquet, with the facts beside the parts, written last."""
-    from pyspark.sql import functions as f
+    with waited_for:
+        from pyspark.sql import functions as f
 
     sums = sums.persist()
     try:

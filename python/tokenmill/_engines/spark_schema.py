@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._core import Tokenizer
+from .._forks import waited_for
 from .spark_tasks import ColumnFunction
 
-__all__ = ["column_function", "with_new_columns"]
+__all__ = ["check_options", "column_function", "with_new_columns"]
 
 
 def with_new_columns(types: Any, schema: Any, tok: Tokenizer, column: str, options: dict[str, Any]) -> Any:
     """The schema of a frame with the columns that ``encode`` adds. Raises what ``encode_arrow`` raises."""
-    import pyarrow as pa
+    with waited_for:
+        import pyarrow as pa
 
     is_text = types.StringType | types.BinaryType | types.CharType | types.VarcharType
     for field in schema.fields:
@@ -32,10 +34,19 @@ def with_new_columns(types: Any, schema: Any, tok: Tokenizer, column: str, optio
     return new
 
 
+def check_options(tok: Tokenizer, options: dict[str, Any]) -> None:
+    """Raises what ``encode_arrow`` raises for these options."""
+    with waited_for:
+        import pyarrow as pa
+
+    tok.encode_arrow(pa.table({"text": pa.array([], pa.string())}), **options)
+
+
 def column_function(function: ColumnFunction, kind: str) -> Any:
     """What Spark calls with the arrays of a column."""
-    import pyarrow as pa
-    from pyspark.sql.functions import arrow_udf
+    with waited_for:
+        import pyarrow as pa
+        from pyspark.sql.functions import arrow_udf
 
     def new_column(arrays: Any) -> Any:
         return function(arrays)

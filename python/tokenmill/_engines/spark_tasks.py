@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .._count_pretokens import PartialCounts
+from .._forks import waited_for
+from .counted import FIGURES
 from .sent import SentTokenizer
 
 __all__ = ["COUNTED", "PARTIAL", "BatchCounter", "BatchEncoder", "ColumnFunction"]
@@ -31,7 +34,8 @@ class BatchEncoder:
         self._options = options
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
+        with waited_for:
+            import pyarrow as pa
 
         first = next(batches, None)
         if first is None:
@@ -46,7 +50,8 @@ class BatchEncoder:
 
 def narrow(batch: Any) -> Iterator[Any]:
     """A batch with offsets of 32 bits in its lists, cut where it has too many ids for them."""
-    import pyarrow as pa
+    with waited_for:
+        import pyarrow as pa
 
     wide = [i for i, column in enumerate(batch.columns) if pa.types.is_large_list(column.type)]
     if batch.num_rows > 1 and any(len(batch.column(i).flatten()) > MAX_IDS for i in wide):
@@ -72,7 +77,8 @@ class ColumnFunction:
         self._options = options
 
     def __call__(self, arrays: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
+        with waited_for:
+            import pyarrow as pa
 
         tok = self._sent()
         for texts in arrays:
@@ -99,10 +105,8 @@ class BatchCounter:
         self._reading = reading
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        from .._count_pretokens import PartialCounts
-        from .counted import FIGURES
+        with waited_for:
+            import pyarrow as pa
 
         partial = PartialCounts(self._reading)
         for batch in batches:
