@@ -14,7 +14,15 @@ from tokenmill.errors import HookError
 
 from engines import hooks
 from engines.documents import documents, expected, table, trained
-from engines.vocabularies import HUGE, MODELS, corpus, train_from_counts, train_from_texts
+from engines.vocabularies import (
+    HUGE,
+    LARGE,
+    MODELS,
+    corpus,
+    large_corpus,
+    train_from_counts,
+    train_from_texts,
+)
 
 pytestmark = [
     pytest.mark.engines,
@@ -112,6 +120,18 @@ def test_an_actor_that_dies_in_a_batch_changes_nothing(
     found = native.ray.encode(blocks(ray, texts, 4), fragile, init=init)
     check(found, texts, expected(tok, texts))
     assert (tmp_path / "0").exists(), "nothing has died"
+
+
+@pytest.mark.slow
+def test_a_large_vocabulary(ray: Any, native: Any, data: Path, tmp_path: Path) -> None:
+    texts = large_corpus(data)
+    whole = native.train(texts=texts, **LARGE)
+    for parts in (2, 9):
+        ds = ray.data.from_arrow(pa.table({"text": texts})).repartition(parts)
+        counts = native.ray.count_pretokens(ds, parts=parts)
+        assert native.train(counts=counts, **LARGE).fingerprint == whole.fingerprint
+    native.ray.count_pretokens(ds, out=str(tmp_path / "counts"))
+    assert native.train(counts=tmp_path / "counts", **LARGE) == whole
 
 
 @pytest.mark.parametrize("model", MODELS)

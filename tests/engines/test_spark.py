@@ -18,7 +18,15 @@ from tokenmill.errors import HookError, TrainingError
 from engines import hooks
 from engines.documents import documents, expected, table, trained
 from engines.find_java import java
-from engines.vocabularies import HUGE, MODELS, corpus, train_from_counts, train_from_texts
+from engines.vocabularies import (
+    HUGE,
+    LARGE,
+    MODELS,
+    corpus,
+    large_corpus,
+    train_from_counts,
+    train_from_texts,
+)
 
 pytestmark = pytest.mark.engines
 
@@ -177,6 +185,43 @@ def test_a_killed_executor_changes_nothing(spark: Any, tmp_path: Path) -> None:
     assert (marks / "0").exists(), "nothing was killed"
 
 
+CONNECTED = """
+import os, sys
+from engines import test_spark
+from engines.documents import documents, expected, trained
+from pyspark.sql import SparkSession
+import tokenmill
+
+if __name__ == "__main__":
+    tok = trained(tokenmill)
+    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    assert "connect" in type(spark).__module__
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    texts = documents(500, 1000)
+    df = test_spark.frame(spark, texts, 3)
+    test_spark.check(tokenmill.spark.encode(df, tok), texts, expected(tok, texts))
+    counted = df.select("id", tokenmill.spark.udf(tok, "count")("text").alias("n")).orderBy("id").toArrow()
+    assert counted["n"].to_pylist() == [None if text is None else tok.count(text) for text in texts]
+    known = tokenmill.count_pretokens(texts=[text for text in texts if text is not None])
+    assert tokenmill.spark.count_pretokens(df) == known
+    tokenmill.spark.count_pretokens(df, out=sys.argv[1])
+    assert tokenmill.PretokenCounts.load(sys.argv[1]) == known
+    spark.stop()
+    print("the same rows")
+"""
+
+
+def test_spark_connect(spark: Any, tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    script = tmp_path / "connected.py"
+    script.write_text(CONNECTED)
+    environment = {**os.environ, "PYTHONPATH": TESTS}
+    command = [sys.executable, str(script), str(tmp_path / "counts")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "the same rows" in done.stdout
+
+
 def test_a_function_that_runs_twice_gives_the_same_rows(native: Any, tok: Any) -> None:
     from tokenmill._engines.sent import SentTokenizer
     from tokenmill._engines.spark_tasks import BatchEncoder
@@ -202,6 +247,17 @@ def test_a_batch_is_cut_before_its_offsets_overflow(tok: Any, monkeypatch: pytes
     for part in parts:
         assert part.num_rows == 1 or len(part["ids"].flatten()) <= 2000
     assert pa.Table.from_batches(parts)["ids"].to_pylist() == wide["ids"].to_pylist()
+
+
+@pytest.mark.slow
+def test_a_large_vocabulary(spark: Any, native: Any, data: Path, tmp_path: Path) -> None:
+    texts = large_corpus(data)
+    whole = native.train(texts=texts, **LARGE)
+    for partitions in (2, 9):
+        df = spark.createDataFrame(pa.table({"text": texts})).repartition(partitions)
+        assert native.train(counts=native.spark.count_pretokens(df), **LARGE).fingerprint == whole.fingerprint
+    native.spark.count_pretokens(df, out=str(tmp_path / "counts"))
+    assert native.train(counts=tmp_path / "counts", **LARGE) == whole
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from engines.documents import documents
@@ -23,6 +24,19 @@ HUGE = [2**32 + 7, 2**63 + 11, 2**64 - 1]
 def corpus() -> list[str | None]:
     """A few thousand documents, some of them null."""
     return documents(3000, 100_000)
+
+
+#: What is learned from `large_corpus`.
+LARGE: dict[str, Any] = {"vocab_size": 32_000}
+
+
+def large_corpus(data: Path) -> list[str]:
+    """English and many languages in documents of some kilobytes."""
+    texts = []
+    for name in ("english", "multilingual"):
+        text = (data / "corpus" / f"{name}.txt").read_text("utf-8")
+        texts += [text[at : at + 4000] for at in range(0, len(text), 4000)]
+    return texts
 
 
 def train_from_texts(native: Any, model: str, texts: list[str | None]) -> Any:
