@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from random import Random
@@ -315,3 +318,29 @@ def test_a_stream_may_be_read_by_another_thread(tok: Any) -> None:
     for reader in readers:
         reader.join()
     assert found == [160] * 4
+
+
+ENDLESS = """
+import pyarrow as pa, tokenmill
+tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+batch = pa.record_batch({"text": ["the mill stands by the river " * 2000] * 200})
+def batches():
+    while True:
+        print("reading", flush=True)
+        yield batch
+reader = pa.RecordBatchReader.from_batches(batch.schema, batches())
+pa.table(tok.encode_arrow(reader, ids_column=None))
+"""
+
+
+def test_ctrl_c_ends_a_consumer_that_holds_no_lock(native: Any) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for _ in range(3):
+        assert process.stdout.readline() == "reading\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in errors or "stopped" in errors

@@ -38,4 +38,4 @@ pub mod train;
 pub mod vocabulary;
 pub mod watch;
 
-pub use tokenmill_kernels::{MadeOnce, U32Array, cpu, try_alloc};
+pub use tokenmill_kernels::{MadeOnce, U32Array, cpu, sorting, try_alloc};

@@ -10,7 +10,7 @@ use crate::description::{
     AddedToken, Alphabet, Decoding, Description, EndOfWord, EndOfWordForm, Merges, TokenList,
 };
 use crate::ids::{NO_ID, TokenId, to_u32};
-use tokenmill_kernels::MadeOnce;
+use tokenmill_kernels::{MadeOnce, sorting};
 
 /// The ids and bytes of one tokenizer.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ impl Vocabulary {
         let of = |index: &u32| self.added[*index as usize].content.as_str();
         let sorted = self.added_by_content.get_or_make(|| {
             let mut sorted: Vec<u32> = (0..to_u32(self.added.len())).collect();
-            sorted.sort_unstable_by(|a, b| of(a).cmp(of(b)).then(a.cmp(b)));
+            sorting::sort_by(&mut sorted, |a, b| of(a).cmp(of(b)).then(a.cmp(b)));
             sorted
         });
         let first = sorted.get(sorted.partition_point(|index| of(index) < content))?;

@@ -2,6 +2,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use tokenmill_core::sorting;
 
 use tokenmill_core::description::ChatTemplates;
 use tokenmill_core::error::{Error, Result};
@@ -53,7 +54,7 @@ fn path_of(name: &str) -> Option<String> {
 /// and some systems do not distinguish upper and lower case.
 pub(crate) fn files(templates: &ChatTemplates) -> Option<Vec<(OsString, Vec<u8>)>> {
     let mut lower: Vec<String> = templates.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
-    lower.sort_unstable();
+    sorting::sort(&mut lower);
     lower.dedup();
     if lower.len() < templates.len() || templates.iter().any(|(_, source)| source.contains('\r')) {
         return None;
@@ -94,7 +95,7 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<OsString>> {
             break;
         }
     }
-    paths.sort_unstable();
+    sorting::sort(&mut paths);
     Ok(paths)
 }
 

@@ -3,6 +3,7 @@
 //! In: a description that a format cannot hold. Out: the nearest one that it can. The libraries differ: in sums near a
 //! tie, in what they do to spaces at the ends of a text, and around tokens that are matched before the model.
 use std::sync::Arc;
+use tokenmill_core::sorting;
 
 use tokenmill_core::description::{
     AddedToken, Decoder, Decoding, Description, ModelDescription, Normalizer, Pattern, PieceKind,
@@ -109,7 +110,7 @@ pub(crate) fn of_sentencepiece(description: &Description) -> Option<Description>
         };
         pieces.push((token.id, token.content.clone().into_bytes(), 0.0, kind));
     }
-    pieces.sort_by_key(|(id, ..)| *id);
+    sorting::sort_by_key(&mut pieces, |(id, ..)| *id);
     let (mut tokens, mut scores, mut kinds) = (TokenList::default(), Vec::new(), Vec::new());
     let mut lowest = f32::MAX;
     let mut user_defined = Vec::new();

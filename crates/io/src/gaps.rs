@@ -1,6 +1,7 @@
 //! Finds unused ids, in formats whose ids usually have no gaps.
 use tokenmill_core::error::{Defect, Result};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::sorting;
 
 use crate::report::Report;
 
@@ -23,7 +24,7 @@ pub(crate) fn find(
     let mut ids: Vec<TokenId> = ids.collect();
     let largest = ids.iter().copied().max();
     ids.extend(special.iter().filter(|&&id| Some(id) < largest));
-    ids.sort_unstable();
+    sorting::sort(&mut ids);
     ids.dedup();
     let Some(first) = ids.iter().zip(0..).find_map(|(&id, place)| (id != place).then_some(place)) else {
         return Ok(());

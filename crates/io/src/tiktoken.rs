@@ -3,6 +3,7 @@
 //! contains neither the split nor the special tokens.
 use std::cmp::Ordering;
 use std::fmt::Write as _;
+use tokenmill_core::sorting;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -69,7 +70,7 @@ impl Listed {
             return Ok(tokens.with_ids(ranks));
         }
         let mut places: Vec<usize> = (0..ranks.len()).collect();
-        places.sort_unstable_by_key(|&place| (ranks[place], lines[place]));
+        sorting::sort_by_key(&mut places, |&place| (ranks[place], lines[place]));
         if let Some(&[first, second]) = places.windows(2).find(|pair| ranks[pair[0]] == ranks[pair[1]]) {
             let reason = format!("the rank {} is also on line {}", ranks[first], lines[first]);
             return Err(Error::format(Defect::Duplicate, reason).at(format!("line {}", lines[second])));

@@ -5,6 +5,7 @@
 //! lines counts. The stages around the model are BERT's; whether they lower-case text is inferred
 //! from the tokens, as the file does not say.
 use std::collections::HashMap;
+use tokenmill_core::sorting;
 
 use tokenmill_core::description::{
     AddedToken, CallDefaults, ChatTemplates, Decoder, Decoding, Description, ModelDescription, Normalizer,
@@ -137,7 +138,7 @@ pub(crate) fn write(description: &Description, lossy: bool) -> Result<Vec<u8>> {
     };
     let added = description.added_tokens.iter().map(|token| (token.id, token.content.as_bytes()));
     let mut tokens: Vec<(TokenId, &[u8])> = model.tokens.iter().chain(added).collect();
-    tokens.sort_unstable();
+    sorting::sort(&mut tokens);
     tokens.dedup();
     let mut bytes = Vec::new();
     for (line, (id, token)) in (0..).zip(tokens) {

@@ -20,6 +20,7 @@ mod prefetch;
 mod reorder_buffer;
 mod repeat;
 pub mod short_table;
+pub mod sorting;
 mod table;
 mod thread_time;
 pub mod try_alloc;

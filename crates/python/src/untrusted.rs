@@ -1,5 +1,6 @@
 //! `untrusted=` and `protected=`: the parts of a text that must not become certain tokens.
 use std::collections::HashMap;
+use tokenmill_kernels::sorting;
 
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyValueError;
@@ -358,7 +359,7 @@ fn protected_rows(given: &Bound<'_, PyAny>, engine: &Engine, rows: usize) -> PyR
         look(given.py(), row)?;
         let mut ids =
             if item.is_none() { Vec::new() } else { protected_set(item, &format!("{NAME}[{row}]"), engine)? };
-        ids.sort_unstable();
+        sorting::sort(&mut ids);
         Ok(*known.entry(ids).or_insert_with_key(|ids| {
             sets.push(ids.clone());
             sets.len() - 1

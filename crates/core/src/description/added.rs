@@ -1,5 +1,6 @@
 //! Added tokens: vocabulary entries that are matched whole, before pre-tokenization.
 use crate::ids::TokenId;
+use tokenmill_kernels::sorting;
 
 /// A token that is matched whole in the text, before pre-tokenization.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,6 +30,6 @@ impl AddedToken {
 
     /// Sorts tokens by their ids; those that share one keep their order.
     pub fn sort_by_id(tokens: &mut [Self]) {
-        tokens.sort_by_key(|token| token.id);
+        sorting::sort_by_key(tokens, |token| token.id);
     }
 }

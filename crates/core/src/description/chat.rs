@@ -1,6 +1,7 @@
 //! Chat templates: how a conversation becomes text. Here they are sources under names, kept as they
 //! are; nothing in them is parsed or executed.
 use std::sync::Arc;
+use tokenmill_kernels::sorting;
 
 use crate::error::{Error, Result};
 
@@ -88,7 +89,7 @@ impl ChatTemplates {
     /// The same templates in the order of their names. The order has no meaning.
     #[must_use]
     pub fn sorted(mut self) -> Self {
-        self.0.sort_unstable();
+        sorting::sort(&mut self.0);
         self
     }
 

@@ -1,5 +1,6 @@
 //! The steps that add tokens around the ids and adjust offsets.
 use crate::ids::TokenId;
+use tokenmill_kernels::sorting;
 
 /// A step after the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,6 @@ pub struct TemplateToken {
 impl TemplateToken {
     /// Sorts tokens by their names, the order in which a template keeps them.
     pub fn sort_by_name(tokens: &mut [Self]) {
-        tokens.sort_by(|a, b| a.name.cmp(&b.name));
+        sorting::sort_by(tokens, |a, b| a.name.cmp(&b.name));
     }
 }

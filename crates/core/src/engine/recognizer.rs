@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use tokenmill_kernels::MadeOnce;
+use tokenmill_kernels::{MadeOnce, sorting};
 
 use crate::aligned::{AlignedText, Origins};
 use crate::description::AddedToken;
@@ -215,7 +215,7 @@ impl<'a> Recognizer<'a> {
             return Err(Error::vocabulary(Some(id.into()), reason));
         }
         let mut protected = protected.to_vec();
-        protected.sort_unstable();
+        sorting::sort(&mut protected);
         protected.dedup();
         let may_be_given = |id: &TokenId| {
             self.vocabulary.tokens().index_of(*id).is_some()

@@ -1,7 +1,7 @@
 //! Untrusted ranges: the bytes of a text whose author must not be able to write certain tokens.
 use std::cell::Cell;
 
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{sorting, try_alloc};
 
 use super::input::Text;
 use crate::error::Result;
@@ -38,7 +38,7 @@ impl UntrustedRanges {
             }
         }
         if !all.is_sorted() {
-            all.sort_unstable();
+            sorting::sort(&mut all);
         }
         all.dedup_by(|next, last| {
             let meets = next.start <= last.end;

@@ -15,6 +15,7 @@
 //! Both guards are inserted wherever a rewrite might apply, whether or not the terms are equal. A guard costs the
 //! engine at most one step and changes nothing else.
 use std::borrow::Cow;
+use tokenmill_kernels::sorting;
 
 use super::tokens::{Dialect, Group, Mode, Repeat, Token, Tokens};
 
@@ -110,7 +111,7 @@ fn insert(pattern: &str, inserted: impl Iterator<Item = (usize, &'static str)>) 
     if inserted.is_empty() {
         return Cow::Borrowed(pattern);
     }
-    inserted.sort_by_key(|&(at, _)| at);
+    sorting::sort_by_key(&mut inserted, |&(at, _)| at);
     let (mut guarded, mut done) = (String::with_capacity(pattern.len() + 4 * inserted.len()), 0);
     for (at, text) in inserted {
         guarded.push_str(&pattern[done..at]);
@@ -172,7 +173,7 @@ fn guard_positions(pattern: &str) -> Option<GuardPositions> {
             found.terms.push(run_end);
         }
     }
-    found.terms.sort_unstable();
+    sorting::sort(&mut found.terms);
     found.terms.dedup();
     Some(found)
 }

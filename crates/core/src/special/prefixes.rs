@@ -2,6 +2,8 @@
 //!
 //! All literals that match at one position begin with each other. A search finds the longest; the others follow
 //! from it as a chain of ever shorter ones, which is searched in steps of growing length, as in a skip list.
+use tokenmill_kernels::sorting;
+
 /// No literal.
 const NONE: u32 = u32::MAX;
 
@@ -30,7 +32,7 @@ impl Prefixes {
     pub fn new(literals: &[&str]) -> Self {
         let mut order: Vec<u32> = (0..).zip(literals).map(|(index, _)| index).collect();
         let text = |index: u32| literals[index as usize];
-        order.sort_unstable_by(|&a, &b| text(a).cmp(text(b)).then(b.cmp(&a)));
+        sorting::sort_by(&mut order, |&a, &b| text(a).cmp(text(b)).then(b.cmp(&a)));
         let (mut shorter, mut far) = (vec![NONE; literals.len()], vec![NONE; literals.len()]);
         let mut depths = vec![0_u32; literals.len()];
         // The chain of literals that the last one begins with, and the last one itself.

@@ -3,7 +3,7 @@
 //! In: distinct pretokens, and how many characters are wanted. Out: which are covered, those that occur and others.
 #![allow(clippy::cast_precision_loss)] // counts become numbers of double precision
 
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{sorting, try_alloc};
 
 use super::types::{Types, text};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ impl CharacterOptions {
             return Err(Error::training("must be above 0 and at most 1").at("character_coverage"));
         }
         let mut initial = self.initial.clone();
-        initial.sort_unstable();
+        sorting::sort(&mut initial);
         initial.dedup();
         match self.limit {
             Some(limit) if limit < initial.len() => {
@@ -99,7 +99,7 @@ impl Characters {
         }
         let mut seen: Vec<u32> =
             (0..).zip(&counts).filter(|(_, count)| **count > 0).map(|(at, _)| at).collect();
-        seen.sort_unstable_by_key(|&at| (std::cmp::Reverse(counts[at as usize]), at));
+        sorting::sort_by_key(&mut seen, |&at| (std::cmp::Reverse(counts[at as usize]), at));
         let needed = options.coverage * counts.iter().sum::<u64>() as f64;
         let mut covered = 0_u64;
         for char in seen.into_iter().filter_map(char::from_u32).filter(|&char| Some(char) != never) {

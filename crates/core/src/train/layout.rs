@@ -1,6 +1,7 @@
 //! The ids of what was learned, and the description of the tokenizer.
 use std::collections::HashSet;
 use std::sync::Arc;
+use tokenmill_kernels::sorting;
 
 use super::learn::Learned;
 use super::options::{
@@ -209,7 +210,7 @@ impl Layout {
             (token.id, (token.content.clone(), 0.0, kind))
         });
         let mut all: Vec<_> = special.chain((self.first_id..).zip(ordinary)).collect();
-        all.sort_unstable_by_key(|(id, _)| *id);
+        sorting::sort_by_key(&mut all, |(id, _)| *id);
         let (mut tokens, mut scores, mut kinds) = (TokenList::default(), Vec::new(), Vec::new());
         for (id, (piece, score, kind)) in &all {
             tokens.push(*id, piece.as_bytes());

@@ -1,5 +1,6 @@
 //! Default tokens of roles: from the vocabulary, else from the class.
 use serde_json::Value;
+use tokenmill_core::sorting;
 
 use super::classes::Recipe;
 use super::settings::Settings;
@@ -38,6 +39,6 @@ impl Settings {
             named.push(("pad_token".to_owned(), Some(Token::literal(pad))));
         }
         let place = |name: &str| ROLES.iter().position(|role| *role == name).unwrap_or(ROLES.len());
-        named.sort_by_key(|(name, _)| place(name));
+        sorting::sort_by_key(named, |(name, _)| place(name));
     }
 }

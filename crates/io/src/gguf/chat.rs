@@ -1,6 +1,7 @@
 //! Chat templates of a GGUF file.
 use tokenmill_core::description::ChatTemplates;
 use tokenmill_core::error::{Defect, Result};
+use tokenmill_core::sorting;
 
 use super::container::{Keys, Type, Value};
 use crate::report::Report;
@@ -30,7 +31,7 @@ pub(super) fn read(keys: &Keys<'_>, report: &mut Report) -> Result<ChatTemplates
         }
     };
     let place = |name: &str| listed.iter().position(|known| *known == name).unwrap_or(listed.len());
-    named.sort_by_key(|(name, _)| (place(name), *name));
+    sorting::sort_by(&mut named, |(a, _), (b, _)| place(a).cmp(&place(b)).then(a.cmp(b)));
     let default = keys.contains_key(KEY).then_some((ChatTemplates::DEFAULT, KEY));
     let mut templates = ChatTemplates::default();
     for (name, key) in default.into_iter().chain(named) {

@@ -3,6 +3,7 @@
 use tokenmill_core::description::AddedToken;
 use tokenmill_core::error::{Defect, Result};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::sorting;
 
 use super::file::AddedTokenEntry;
 use super::models::Vocabulary;
@@ -100,7 +101,7 @@ pub(super) fn report_taken_ids(
     let numbered: Map<TokenId, &AddedToken> = numbered.map(|token| (token.id, token)).collect();
     let taken = vocabulary.names.iter().filter(|(_, id)| numbered.contains_key(id));
     let mut taken: Vec<(TokenId, &str)> = taken.map(|(token, id)| (id, token)).collect();
-    taken.sort_unstable();
+    sorting::sort(&mut taken);
     for (id, token) in taken {
         let AddedToken { content, is_special, .. } = numbered[&id];
         let what = if *is_special { "; text never becomes it" } else { "" };

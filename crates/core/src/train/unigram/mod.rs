@@ -26,7 +26,7 @@ mod words;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{sorting, try_alloc};
 
 use self::best::Search;
 use self::digamma::digamma;
@@ -279,8 +279,9 @@ impl Learner<'_> {
     fn finish(mut self, wanted: usize, alphabet: &Characters) -> Result<LearnedUnigram> {
         let is_longer = |piece: &u32| !self.pieces.is_char(*piece);
         let mut longer: Vec<u32> = (0..to_u32(self.pieces.len())).filter(is_longer).collect();
-        longer
-            .sort_unstable_by(|&a, &b| self.pieces.score(b).total_cmp(&self.pieces.score(a)).then(a.cmp(&b)));
+        sorting::sort_by(&mut longer, |&a, &b| {
+            self.pieces.score(b).total_cmp(&self.pieces.score(a)).then(a.cmp(&b))
+        });
         let mut is_kept = try_alloc::filled(true, self.pieces.len())?;
         let free = wanted - alphabet.len();
         for &piece in longer.iter().skip(free) {
@@ -301,7 +302,7 @@ impl Learner<'_> {
             pieces.push((String::from_utf8_lossy(bytes).into_owned(), score));
         }
         pieces.extend(alphabet.unseen().map(|char| (char.to_string(), lowest)));
-        pieces.sort_unstable_by(|(a, score), (b, other)| other.total_cmp(score).then_with(|| a.cmp(b)));
+        sorting::sort_by(&mut pieces, |(a, score), (b, other)| other.total_cmp(score).then_with(|| a.cmp(b)));
         let stopped_early = (pieces.len() < wanted).then_some(StopReason::NoPieceLeft);
         Ok(LearnedUnigram { pieces, stopped_early })
     }

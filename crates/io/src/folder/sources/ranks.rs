@@ -4,6 +4,7 @@ use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{Split, TokenList};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::sorting;
 
 use super::super::settings::Settings;
 use super::file::{model, of_model};
@@ -81,7 +82,7 @@ fn of_ranks(tokens: &TokenList, named: &[(TokenId, &str)], split: &str) -> Resul
     for (id, token) in tokens.iter() {
         vocab.push((byte_alphabet::write(token).into(), id));
         let mut cuts = halves.cut(token)?;
-        cuts.sort_by_key(|cut| cut.id);
+        sorting::sort_by_key(&mut cuts, |cut| cut.id);
         for cut in cuts {
             cut.put_merge(&mut merges, byte_alphabet::write);
         }

@@ -6,7 +6,7 @@
 //! Symbols have their own numbers: a piece has its index in the vocabulary, and the characters that are no piece
 //! but occur in one come after these. So a pair of symbols determines its text, and all pairs that may ever merge
 //! are known in advance.
-use tokenmill_kernels::{PairTable, try_alloc};
+use tokenmill_kernels::{PairTable, sorting, try_alloc};
 
 use crate::description::{Lengths, PieceKind};
 use crate::error::Result;
@@ -94,7 +94,7 @@ impl Pieces {
         // Equal scores have equal ranks, so that the leftmost comes first. Positive and negative zero differ, as in
         // SentencePiece, which compares bits.
         let mut by_score: Vec<f32> = longer.iter().map(|&index| scores[index]).collect();
-        by_score.sort_unstable_by(|a, b| b.total_cmp(a));
+        sorting::sort_by(&mut by_score, |a, b| b.total_cmp(a));
         by_score.dedup_by(|a, b| a.total_cmp(b).is_eq());
         let rank = |index: usize| by_score.partition_point(|other| other.total_cmp(&scores[index]).is_gt());
         let lengths = Lengths::of_tokens(tokens);
