@@ -19,7 +19,8 @@ from ._forks import waited_for
 from ._pretoken_sum import PretokenSum, sum_of_figures
 from ._reading import common_facts
 from ._train_inputs import misuse
-from .errors import TrainingError
+from .errors import FormatError, TrainingError
+from .sources.remote import is_url, remote, urls
 
 __all__ = ["FACTS", "as_plain", "check_parts", "from_plain", "load_counts", "save_counts"]
 
@@ -90,8 +91,10 @@ def save_counts(path: str | os.PathLike[str], table: PretokenTable, facts: Count
 
 
 def load_counts(path: str | os.PathLike[str]) -> tuple[PretokenTable, CountedFacts]:
-    """A file of counts, or a folder of parts. Raises ``FormatError`` and ``OSError``."""
+    """A file of counts, or a folder of parts; behind a URL, too. Raises ``FormatError`` and ``OSError``."""
     name = os.fspath(path)
+    if is_url(name):
+        return _from_url(name)
     if Path(name).is_dir():
         return _from_folder(name)
     table, facts = _from_file(name)
@@ -139,6 +142,36 @@ def _from_folder(folder: str) -> tuple[PretokenTable, CountedFacts]:
     result = total.result()
     check_total(facts, result, folder)
     return result, facts
+
+
+def _from_url(url: str) -> tuple[PretokenTable, CountedFacts]:
+    """As a file or folder of this machine, where its files are for so long."""
+    with waited_for:
+        import shutil
+        import tempfile
+    names, is_folder = urls(url)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in names:
+            # Of a folder the names below it; Spark's facts are a folder in it.
+            parts = _path_in(name)
+            copy = Path(scratch, *(parts[len(_path_in(url)) :] if is_folder else parts[-1:]))
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with remote(name).open() as source, copy.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        try:
+            return load_counts(scratch if is_folder else copy)
+        except FormatError as error:
+            here = scratch if is_folder else str(copy)
+            shown = str(error).replace(here, url.rstrip("/"))
+            path = error.path and error.path.replace(here, url.rstrip("/"))
+            raise FormatError(
+                shown, path=path, field=error.field, kind=error.kind, reason=error.reason, limit=error.limit
+            ) from None
+
+
+def _path_in(url: str) -> list[str]:
+    """The names in the path of a URL. Some stores write it with one slash more."""
+    return [name for name in url.partition("::")[0].partition("://")[2].split("/") if name]
 
 
 def _content(file: Path) -> bytes:

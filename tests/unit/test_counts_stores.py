@@ -414,3 +414,23 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: py
     assert [file.name for file in tmp_path.iterdir()] == ["a.counts"]
     with pytest.raises(IsADirectoryError):
         COUNTS.save(tmp_path)
+
+
+def test_a_folder_behind_a_url(native: Any) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    pytest.importorskip("pyarrow")
+    from tokenmill._engines import counted
+
+    counts = native.count_pretokens(texts=["low lower lowest", "你好"] * 3)
+    shares = counted.shares(counts, 3)
+    for number, share in enumerate(shares):
+        counted.write_part(share, "memory://counts/all", number)
+    counted.write_facts([share._facts for share in shares], "memory://counts/all")
+    for url in ("memory://counts/all", "memory://counts/all/"):
+        assert native.PretokenCounts.load(url) == counts
+    assert native.train(counts="memory://counts/all", num_merges=2).merges[0] == (b"l", b"o")
+    one = fsspec.filesystem("memory").cat("/counts/all/part-00001.parquet")
+    fsspec.filesystem("memory").pipe("/counts/cut/part-00001.parquet", one[: len(one) // 2])
+    with pytest.raises(native.FormatError, match="memory://counts/cut") as caught:
+        native.PretokenCounts.load("memory://counts/cut")
+    assert caught.value.path.startswith("memory://counts/cut")
