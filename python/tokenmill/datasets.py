@@ -12,17 +12,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
 
 from ._core import Tokenizer
 from ._engines.sent import SentTokenizer, missing
-from ._engines.tables import Special, TableEncoder, encode_options
+from ._engines.tables import RowEncoder, Special, TableEncoder, encode_options
 from ._forks import waited_for
 
 __all__ = ["encode"]
 
 _Data = TypeVar("_Data")
+
+#: Options of map that change no row.
+_OF_MAP = (
+    "cache_file_name",
+    "desc",
+    "keep_in_memory",
+    "load_from_cache_file",
+    "suffix_template",
+    "writer_batch_size",
+)
 
 
 def encode(
@@ -44,12 +55,14 @@ def encode(
 ) -> _Data:
     """Add columns of ids and counts to a data set, a streaming one, or each one of a dict.
 
-    The first arguments are as for ``Tokenizer.encode_arrow``. ``batch_size``, ``num_proc`` and other options
-    of ``map`` (``cache_file_name``, ``writer_batch_size``, ``desc``...) are passed on; a streaming data set
-    takes ``batch_size`` alone. The format of the data set (``with_format``) is the same afterwards. The
-    result is cached under a fingerprint of the data set's own, the tokenizer and every option that can change
-    a row, so it is found again by another process, whatever ``num_proc`` and ``num_threads``. ``init`` is for
-    tokenizers with Python hooks: it registers them in each process.
+    The first arguments are as for ``Tokenizer.encode_arrow``. ``batch_size`` and ``num_proc`` are those of
+    ``map``, and so are ``map_options``: ``cache_file_name``, ``desc``, ``keep_in_memory``,
+    ``load_from_cache_file``, ``suffix_template`` and ``writer_batch_size``; a streaming data set takes
+    ``batch_size`` alone. The format of the data set (``with_format``) is the same afterwards. The result is
+    cached under a fingerprint of the data set's own, the tokenizer and every option that can change a row, so
+    it is found again by another process, whatever ``num_proc`` and ``num_threads``. ``init`` is for
+    tokenizers with Python hooks: it registers them in each process. Nothing is found again for these, since a
+    name says nothing of what its function does.
 
     Raises what ``encode_arrow`` raises; within a worker process datasets raises it with its own trace.
     """
@@ -69,27 +82,36 @@ def encode(
         return cast(_Data, type(ds)(parts))
     if not isinstance(ds, datasets.Dataset | datasets.IterableDataset):
         raise TypeError(f"ds must be a data set of datasets, not {type(ds).__name__}")
-    encoder = TableEncoder(SentTokenizer(tok, init), column, options)
+    sent = SentTokenizer(tok, init)
+    known = ds.features
+    features = None
+    if known is not None:
+        # What is wrong with the columns or arguments is said before any process is started.
+        none = known.arrow_schema.empty_table()
+        schema = pa.schema(tok.encode_arrow(none, column, **options))
+        new = datasets.Features.from_arrow_schema(pa.schema(list(schema)[len(known) :]))
+        features = datasets.Features({**known, **new})
     if isinstance(ds, datasets.IterableDataset):
         if num_proc is not None or map_options:
             raise TypeError("a streaming data set takes neither num_proc nor other options of map")
-        kind = ds._formatting.format_type if ds._formatting else None
-        streamed = ds.with_format("arrow").map(encoder, batched=True, batch_size=batch_size)
-        return cast(_Data, streamed.with_format(kind))
-    # What is wrong with the columns or arguments is said before any process is started.
-    tok.encode_arrow(pa.table(ds.data.table.schema.empty_table()), column, **options)
+        return cast(_Data, _streamed(ds, sent, column, options, batch_size, features))
+    if unknown := [name for name in map_options if name not in _OF_MAP]:
+        raise TypeError(f"{unknown[0]} is no option here; of map there are {', '.join(_OF_MAP)}")
     facts = {name: value for name, value in options.items() if name != "num_threads"}
-    line = json.dumps(
-        [ds._fingerprint, tok.fingerprint, column, facts], sort_keys=True, default=sorted
-    ).encode("utf-8", "surrogatepass")
-    mapped = ds.with_format("arrow").map(
-        encoder,
-        batched=True,
-        batch_size=batch_size,
-        num_proc=num_proc,
-        new_fingerprint=hashlib.sha256(line).hexdigest()[:32],
-        **map_options,
-    )
+    own = uuid.uuid4().hex if tok._hook_names else tok.fingerprint
+    line = json.dumps([ds._fingerprint, own, column, facts], sort_keys=True, default=sorted)
+    key = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    if len(ds) == 0:  # map calls nothing, so that nothing would be added
+        mapped = datasets.Dataset(pa.table(tok.encode_arrow(none, column, **options)), fingerprint=key)
+    else:
+        mapped = ds.with_format("arrow").map(
+            TableEncoder(sent, column, options),
+            batched=True,
+            batch_size=batch_size,
+            num_proc=num_proc,
+            new_fingerprint=key,
+            **map_options,
+        )
     form = ds.format
     mapped.set_format(form["type"], None, **form["format_kwargs"])
     if form["columns"] != ds.column_names:  # a format may choose columns: the new ones are shown too
@@ -97,3 +119,17 @@ def encode(
         shown = [*form["columns"], *added]
         mapped.set_format(form["type"], shown, form["output_all_columns"], **form["format_kwargs"])
     return cast(_Data, mapped)
+
+
+def _streamed(
+    ds: Any, sent: SentTokenizer, column: str, options: dict[str, Any], batch_size: int, features: Any
+) -> Any:
+    """A streaming data set with new columns."""
+    kind = ds._formatting.format_type if ds._formatting else None
+    if getattr(getattr(ds, "_ex_iterable", None), "iter_arrow", None):
+        ds = ds.with_format("arrow")
+        function: Callable[[Any], Any] = TableEncoder(sent, column, options)
+    else:
+        # Its rows are Python objects; as tables, each batch would have the types of what it happens to hold.
+        ds, function = ds.with_format(None), RowEncoder(sent, column, options)
+    return ds.map(function, batched=True, batch_size=batch_size, features=features).with_format(kind)

@@ -48,6 +48,8 @@ def register(
     except ImportError as error:
         raise missing("tokenmill.duckdb", "duckdb and pyarrow", "duckdb") from error
 
+    if not isinstance(tok, Tokenizer):
+        raise TypeError(f"tok must be a Tokenizer, not {type(tok).__name__}")
     options: dict[str, Any] = {
         "add_special_tokens": add_special_tokens,
         "special": special,
@@ -65,4 +67,8 @@ def register(
     # The arguments are checked now.
     token_count(pa.array([], pa.string()))
     con.create_function(f"{prefix}token_count", token_count, ["VARCHAR"], "BIGINT", type="arrow")
-    con.create_function(f"{prefix}token_ids", token_ids, ["VARCHAR"], "UINTEGER[]", type="arrow")
+    try:
+        con.create_function(f"{prefix}token_ids", token_ids, ["VARCHAR"], "UINTEGER[]", type="arrow")
+    except BaseException:
+        con.remove_function(f"{prefix}token_count")
+        raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ._core import Tokenizer
 from ._engines.sent import missing
-from ._engines.tables import Special
+from ._engines.tables import Special, dtype_name
 from ._forks import waited_for
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def encode(
     ``text`` is the name of a column or an expression of strings, binary, categories or enumerations. Works in
     lazy and in streaming frames. The other arguments, and what is raised, are as for
     ``Tokenizer.encode_arrow``; while a frame is collected Polars raises its own ``ComputeError`` with that
-    message.
+    message, in which rows count within the part that Polars was at.
     """
     pl = _library()
     options = {"add_special_tokens": add_special_tokens, "special": special, "num_threads": num_threads}
     ids = _new_column(tok, "ids", {"count_column": None, "dtype": dtype, **options})
-    inner = getattr(pl, dtype.replace("uint", "UInt").replace("int", "Int"))
+    inner = getattr(pl, dtype_name(dtype).replace("uint", "UInt").replace("int", "Int"))
     return _expression(text).map_batches(ids, return_dtype=pl.List(inner), is_elementwise=True)
 
 
@@ -74,12 +74,19 @@ def _library() -> Any:
 
 
 def _expression(text: str | pl.Expr) -> Any:
-    return _library().col(text) if isinstance(text, str) else text
+    pl = _library()
+    if isinstance(text, str):
+        return pl.col(text)
+    if not isinstance(text, pl.Expr):
+        raise TypeError(f"text must be the name of a column or an expression, not {type(text).__name__}")
+    return text
 
 
 def _new_column(tok: Tokenizer, name: str, options: dict[str, Any]) -> Any:
     """A function of a series. Its arguments are checked now, not when a frame is collected."""
     pl = _library()
+    if not isinstance(tok, Tokenizer):
+        raise TypeError(f"tok must be a Tokenizer, not {type(tok).__name__}")
 
     def new_column(series: Any) -> Any:
         frame = pl.DataFrame({"text": series})

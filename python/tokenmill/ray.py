@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._core import Tokenizer
 from ._count_pretokens import reading_options
 from ._counted_facts import read_facts
-from ._engines.counted import counts_of_bytes, nothing_counted, sum_of, write_facts
-from ._engines.ray_tasks import count_block, sum_share
+from ._engines.counted import counts_of_bytes, new_folder, sum_of, write_facts
+from ._engines.ray_tasks import count_block, no_counts, sum_share
 from ._engines.sent import SentTokenizer, missing
-from ._engines.tables import Special, TableEncoder, encode_options
+from ._engines.tables import Special, TableEncoder, check_column, encode_options
 from ._forks import waited_for
 from .pretoken_counts import PretokenCounts, check_min_count
 
@@ -60,20 +61,18 @@ def encode(
     pa, data, _ = _libraries()
     threads = max(1, int(num_cpus))
     options = encode_options(ids_column, count_column, dtype, offsets, add_special_tokens, special, threads)
-    known = getattr(ds.schema(fetch_if_missing=False), "base_schema", None)
-    if not isinstance(known, pa.Schema):
-        known = pa.schema([(column, pa.string())])
+    sent = SentTokenizer(tok, init)
+    known = _known_schema(ds, pa) or pa.schema([(column, pa.string())])
     tok.encode_arrow(known.empty_table(), column, **options)
     return ds.map_batches(
         TableEncoder,
-        fn_constructor_args=(SentTokenizer(tok, init), column, options),
+        fn_constructor_args=(sent, column, options),
         batch_format="pyarrow",
         batch_size=batch_size,
         zero_copy_batch=True,
         udf_modifying_row_count=False,
         compute=data.ActorPoolStrategy(min_size=1) if compute is None else compute,
-        num_cpus=num_cpus,
-        **(ray_remote_args or {}),
+        **{"num_cpus": num_cpus, **(ray_remote_args or {})},
     )
 
 
@@ -81,7 +80,7 @@ def count_pretokens(
     ds: Dataset,
     column: str = "text",
     *,
-    out: str | None = None,
+    out: str | os.PathLike[str] | None = None,
     min_count: int | None = None,
     num_cpus: int = 1,
     parts: int | None = None,
@@ -96,13 +95,17 @@ def count_pretokens(
     which sum them exactly in 64 bits and drop what occurs less often than ``min_count``. Nulls are no
     documents.
 
-    With ``out``, a folder or URL, these tasks write their parts there as Parquet, nothing comes to the
-    driver, and None is returned; ``train(counts=out)`` reads the folder. Without it the result has to fit the
-    driver's memory. ``ray_remote_args`` go to the tasks that count. Raises what ``count_pretokens`` raises;
-    what is wrong with a text or a sum is in the text of Ray's exception.
+    With ``out``, a new folder or its URL, these tasks write their parts there as Parquet, nothing comes to
+    the driver, and None is returned; ``train(counts=out)`` reads the folder. Without it the result has to fit
+    the driver's memory. ``ray_remote_args`` go to the tasks that count. Raises what ``count_pretokens``
+    raises; what is wrong with a text or a sum is in the text of Ray's exception.
     """
-    _, _, cluster = _libraries()
+    pa, data, cluster = _libraries()
     check_min_count(min_count)
+    if out is not None:
+        out = new_folder(out)
+    if known := _known_schema(ds, pa):
+        check_column(known, column)
     options = reading_options(**reading, num_threads=max(1, int(num_cpus)))
     if parts is None:
         parts = max(1, int(cluster.cluster_resources().get("CPU", 1)))
@@ -111,18 +114,24 @@ def count_pretokens(
         batch_format="pyarrow",
         batch_size=None,
         zero_copy_batch=True,
-        num_cpus=num_cpus,
-        **(ray_remote_args or {}),
+        **{"num_cpus": num_cpus, **(ray_remote_args or {})},
     )
+    # A data set without blocks has a row, too.
+    partial_counts = partial_counts.union(data.from_arrow(no_counts(options)))
     sums = partial_counts.groupby("share", num_partitions=parts).map_groups(
         partial(sum_share, min_count=min_count, out=out), batch_format="pyarrow"
     )
     found = [row["counts"] for row in sums.take_all()]
-    empty = nothing_counted(options)
     if out is None:
-        return sum_of([counts_of_bytes(data) for data in found] or [empty])
-    write_facts([read_facts(data) for data in found] or [empty._facts], out)
+        return sum_of([counts_of_bytes(one) for one in found])
+    write_facts([read_facts(one) for one in found], out)
     return None
+
+
+def _known_schema(ds: Dataset, pa: Any) -> Any:
+    """The schema of a data set, if Ray knows it already."""
+    known = getattr(ds.schema(fetch_if_missing=False), "base_schema", None)
+    return known if isinstance(known, pa.Schema) else None
 
 
 def _libraries() -> tuple[Any, Any, Any]:

@@ -8,14 +8,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._core import Tokenizer
 from ._count_pretokens import reading_options
+from ._engines.counted import nothing_counted
 from ._engines.sent import SentTokenizer, missing
 from ._engines.spark_counts import collected, written
-from ._engines.spark_schema import check_options, column_function, with_new_columns
+from ._engines.spark_schema import check_options, check_text, column_function, with_new_columns
 from ._engines.spark_tasks import COUNTED, PARTIAL, BatchCounter, BatchEncoder, ColumnFunction
 from ._engines.tables import Special, encode_options
 from ._forks import waited_for
@@ -50,12 +53,12 @@ def encode(
     What is wrong with the arguments or columns is raised now, as by ``encode_arrow``. An error in a row
     reaches the caller in the text of Spark's exception, with the number of the row in its partition.
     """
-    sql = _library()
+    _library()
     options = encode_options(
         ids_column, count_column, "int32", offsets, add_special_tokens, special, num_threads
     )
-    schema = with_new_columns(sql.types, df.schema, tok, column, options)
     sent = SentTokenizer(tok, init, _sender(df.sparkSession))
+    column, schema = with_new_columns(df.schema, tok, column, options)
     return df.mapInArrow(BatchEncoder(sent, column, options), schema)
 
 
@@ -83,8 +86,10 @@ def udf(
         raise ValueError('max_tokens is for what="truncate", which needs it')
     plain = special if isinstance(special, str) else frozenset(special)
     options: dict[str, Any] = {"add_special_tokens": add_special_tokens, "special": plain}
-    check_options(tok, options)
     sent = SentTokenizer(tok, init, _sender(sql.SparkSession.getActiveSession()))
+    check_options(tok, options)
+    if max_tokens is not None:
+        tok.truncate("", max_tokens)
     return column_function(ColumnFunction(sent, what, max_tokens, options), kinds[what])
 
 
@@ -92,7 +97,7 @@ def count_pretokens(
     df: DataFrame,
     column: str = "text",
     *,
-    out: str | None = None,
+    out: str | os.PathLike[str] | None = None,
     min_count: int | None = None,
     num_threads: int | None = 1,
     **reading: Any,
@@ -109,9 +114,16 @@ def count_pretokens(
     Raises what ``count_pretokens`` raises; what is wrong with a text is in the text of Spark's exception.
     """
     _library()
+    column = check_text(df.schema, column)
     check_min_count(min_count)
     options = reading_options(**reading, num_threads=num_threads)
-    partial = df.select(column).mapInArrow(BatchCounter(options), PARTIAL)
+    nothing_counted(options)  # raises what is wrong with them
+    if out is not None:
+        out = os.fspath(out)
+        if "://" not in out and Path(out).exists():
+            raise FileExistsError(17, "it is there already; counts need a new folder", out)
+    quoted = "`" + column.replace("`", "``") + "`"  # a name may have full stops
+    partial = df.select(quoted).mapInArrow(BatchCounter(options), PARTIAL)
     sums = partial.groupBy(*COUNTED).agg({"count": "sum"}).withColumnRenamed("sum(count)", "count")
     if out is None:
         return collected(sums, options, min_count)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,5 +21,4 @@ def test_the_page_runs(engine: str, native: object, tmp_path: Path, monkeypatch:
     blocks = python_blocks(PAGE.read_text("utf-8"))
     assert sum(block.needs == engine for block in blocks) == 2
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(os.environ, "PYSPARK_PYTHON", sys.executable)
     run(PAGE, [block for block in blocks if block.needs in ("", engine)])

@@ -157,11 +157,28 @@ def test_rare_pretokens_are_dropped_after_the_sum(ray: Any, native: Any) -> None
     assert len(whole) < len(native.count_pretokens(texts=[t for t in texts if t is not None]))
 
 
-def test_nothing_at_all(ray: Any, native: Any, tmp_path: Path) -> None:
+def test_nothing_at_all(ray: Any, native: Any, tok: Any, tmp_path: Path) -> None:
     ds = blocks(ray, [None, None], 1)
     assert len(native.ray.count_pretokens(ds)) == 0
-    native.ray.count_pretokens(ds, out=str(tmp_path / "counts"), parts=2)
+    assert len(native.ray.count_pretokens(ds.filter(lambda row: False))) == 0
+    native.ray.count_pretokens(ds, out=tmp_path / "counts", parts=2)
     assert len(native.PretokenCounts.load(tmp_path / "counts")) == 0
+    with pytest.raises(FileExistsError, match="new one"):
+        native.ray.count_pretokens(ds, out=tmp_path / "counts")
+    nulls = ray.data.from_items([{"text": "a"}, {"text": None}])
+    found = {row["text"]: row["ids"] for row in native.ray.encode(nulls, tok).take_all()}
+    assert list(found["a"]) == tok.encode("a")
+    assert found[None] is None
+
+
+def test_what_is_wrong_with_counting_is_said_before_the_job(ray: Any, native: Any) -> None:
+    ds = blocks(ray, ["a", "b"], 1)
+    with pytest.raises(ValueError, match='no column "body"; it has "id", "text"'):
+        native.ray.count_pretokens(ds, "body")
+    with pytest.raises(TypeError, match='column "id" is of type int64'):
+        native.ray.count_pretokens(ds, "id")
+    with pytest.raises(native.PatternError):
+        native.ray.count_pretokens(ds, split="(")
 
 
 def test_large_counts_are_exact_and_larger_ones_an_error(ray: Any, native: Any, monkeypatch: Any) -> None:

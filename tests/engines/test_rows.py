@@ -137,10 +137,24 @@ def test_what_is_wrong_is_said_before_the_work(tok: Any, native: Any) -> None:
         native.polars.encode("text", tok, special={"<x>"})
     with duckdb.connect() as con, pytest.raises(SpecialTokenError, match="<x>"):
         native.duckdb.register(con, tok, special={"<x>"})
+    for options in ({"drop_last_batch": True}, {"features": None}, {"remove_columns": ["text"]}):
+        with pytest.raises(TypeError, match="is no option here"):
+            native.datasets.encode(ds, tok, ids_column="x", **options)
+    for call in (
+        lambda: native.datasets.encode(ds, "tok", ids_column="x"),
+        lambda: native.polars.count("text", "tok"),
+        lambda: native.duckdb.register(None, "tok"),
+    ):
+        with pytest.raises(TypeError, match="tok must be a Tokenizer, not str"):
+            call()
+    with pytest.raises(TypeError, match="a column or an expression, not Series"):
+        native.polars.encode(pl.Series(["a"]), tok)
+    with pytest.raises(TypeError, match="init must be a function"):
+        native.datasets.encode(ds, tok, ids_column="x", init=5)
     with pytest.raises(TypeError, match="a data set of datasets, not list"):
         native.datasets.encode([], tok)
     with pytest.raises(TypeError, match="neither num_proc"):
-        native.datasets.encode(ds.to_iterable_dataset(), tok, num_proc=2)
+        native.datasets.encode(ds.to_iterable_dataset(), tok, ids_column="x", num_proc=2)
 
 
 def test_an_error_in_a_row_names_it(tok: Any, native: Any) -> None:
@@ -182,6 +196,62 @@ def test_the_format_of_a_data_set_stays(tok: Any, native: Any, form: str | None)
     assert chosen.format["columns"] == ["x", "ids", "n_tokens"]
     stream = native.datasets.encode(ds.to_iterable_dataset().with_format(form), tok)
     assert (stream._formatting.format_type if stream._formatting else None) == form
+
+
+def test_splits_without_rows_and_without_values(tok: Any, native: Any) -> None:
+    for texts in ([], [None, None]):
+        ds = datasets.Dataset.from_dict({"text": texts})
+        found = native.datasets.encode(ds, tok)
+        assert found.column_names == ["text", "ids", "n_tokens"]
+        assert found["ids"][:] == texts
+    typed = datasets.Dataset.from_dict(
+        {"text": []}, features=datasets.Features({"text": datasets.Value("string")})
+    )
+    assert native.datasets.encode(typed, tok).features["n_tokens"] == datasets.Value("int64")
+    assert pl.DataFrame({"text": [None]}).select(native.polars.count("text", tok))["text"].to_list() == [None]
+
+
+def test_a_stream_of_python_rows(tok: Any, native: Any) -> None:
+    texts = ["a", None, "b", None, None, "c"]
+    ds = datasets.Dataset.from_dict({"text": texts, "other": [None, 1, 2, None, None, 5]})
+    known = ds.to_iterable_dataset()
+    for stream in (known.map(lambda row: {"text": row["text"]}), known.filter(lambda row: True), known):
+        rows = list(native.datasets.encode(stream, tok, batch_size=2))
+        assert [row["ids"] for row in rows] == [None if t is None else tok.encode(t) for t in texts]
+        assert [row["other"] for row in rows] == ds["other"][:]
+    encoded = native.datasets.encode(known, tok)
+    assert list(encoded.features) == ["text", "other", "ids", "n_tokens"]
+    with pytest.raises(ValueError, match='no column "body"'):
+        native.datasets.encode(known, tok, "body")
+    with pytest.raises(ValueError, match='"other" is a column already'):
+        list(native.datasets.encode(known.map(lambda row: row), tok, ids_column="other"))
+
+
+def test_a_function_under_an_old_name_is_the_new_one(tok: Any, native: Any) -> None:
+    ds = datasets.Dataset.from_dict({"text": ["Ab"]})
+    upper, lower = tok.with_normalizer(str.upper, name="case"), tok.with_normalizer(str.lower, name="case")
+    first = native.datasets.encode(ds, upper, init=lambda: native.register_hook("case", str.upper))
+    second = native.datasets.encode(ds, lower, init=lambda: native.register_hook("case", str.lower))
+    assert (first["ids"][0], second["ids"][0]) == (tok.encode("AB"), tok.encode("ab"))
+
+
+@pytest.mark.parametrize("dtype", ["uint16", np.uint16, np.dtype("uint16"), "u2"])
+def test_a_type_is_read_as_numpy_reads_it(tok: Any, native: Any, dtype: Any) -> None:
+    ds = datasets.Dataset.from_dict({"text": ["a"]})
+    assert native.datasets.encode(ds, tok, dtype=dtype).features["ids"].feature == datasets.Value("uint16")
+    got = pl.DataFrame({"text": ["a"]}).select(native.polars.encode("text", tok, dtype=dtype))
+    assert got["text"].dtype == pl.List(pl.UInt16)
+    default = native.datasets.encode(ds, tok, dtype=None)
+    assert default.features["ids"].feature == datasets.Value("uint32")
+
+
+def test_a_name_that_is_taken_registers_nothing(tok: Any, native: Any) -> None:
+    with duckdb.connect() as con:
+        con.create_function("token_ids", lambda text: text, ["VARCHAR"], "VARCHAR")
+        with pytest.raises(duckdb.Error, match="token_ids"):
+            native.duckdb.register(con, tok)
+        con.remove_function("token_ids")
+        native.duckdb.register(con, tok)
 
 
 CACHED = """

@@ -131,6 +131,16 @@ def test_what_is_wrong_is_said_before_the_job(spark: Any, native: Any, tok: Any)
         native.spark.encode(df, tok, "id")
     with pytest.raises(ValueError, match='ids_column="tags" is a column already'):
         native.spark.encode(df, tok, ids_column="tags")
+    for column, kind in (("body", ValueError), ("*", ValueError), ("id", TypeError)):
+        with pytest.raises(kind, match="column"):
+            native.spark.count_pretokens(df, column)
+    with pytest.raises(native.PatternError):
+        native.spark.count_pretokens(df, split="(")
+    with pytest.raises(native.BudgetError):
+        native.spark.udf(tok, "truncate", max_tokens=-1)
+    with pytest.raises(ValueError, match='"ids" is the column "IDS" to Spark'):
+        native.spark.encode(df.withColumnRenamed("id", "IDS"), tok)
+    assert native.spark.encode(df, tok, "TEXT").columns == [*df.columns, "ids", "n_tokens"]
     with pytest.raises(HookError, match="pass init="):
         native.spark.encode(df, tok.with_normalizer(str.upper, name="upper"))
 
@@ -142,6 +152,14 @@ def test_an_error_in_a_row_is_told(spark: Any, native: Any, tok: Any) -> None:
     told = r'row 2 of column "text": special token "<s>" at character 1.*"parse"'
     with pytest.raises(PythonException, match=told):
         native.spark.encode(df, tok, special="raise").collect()
+
+
+def test_a_function_under_an_old_name_is_the_new_one(spark: Any, native: Any, tok: Any) -> None:
+    df = spark.createDataFrame(table(["Ab"] * 4))
+    for function, text in ((str.upper, "AB"), (str.lower, "ab"), (str.upper, "AB")):
+        hooked = tok.with_normalizer(function, name="case")
+        init = partial(native.register_hook, "case", function)
+        assert native.spark.encode(df, hooked, init=init).first().ids == tok.encode(text)
 
 
 def test_a_task_that_fails_twice_changes_nothing(spark: Any, native: Any, tok: Any, tmp_path: Path) -> None:
@@ -275,6 +293,8 @@ def test_vocabularies(spark: Any, native: Any, model: str, tmp_path: Path) -> No
     assert native.spark.count_pretokens(frame(spark, texts, 4), out=str(out), **reading) is None
     assert native.PretokenCounts.load(out) == known
     assert train_from_counts(native, model, out) == whole
+    with pytest.raises(FileExistsError, match="new folder"):
+        native.spark.count_pretokens(frame(spark, texts, 1), out=out, **reading)
 
 
 def test_rare_pretokens_are_dropped_after_the_sum(spark: Any, native: Any, tmp_path: Path) -> None:

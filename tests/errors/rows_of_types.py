@@ -77,12 +77,12 @@ CALLS = rows(
     (
         "an Arrow array of numbers as a batch",
         with_tok(lambda tok, _: tok.encode_batch(column([1]))),
-        'texts is an Arrow array of type "l" (its format), but must be of string, large_string or',
+        "texts is an Arrow array of int64, but must be of string, large_string or",
     ),
     (
         "an Arrow array of lists to count",
         with_tok(lambda tok, _: tok.count_batch(column([["low"]]))),
-        'type "+l"',
+        "Arrow array of list, but",
     ),
     (
         "an Arrow array with a dictionary of numbers",
@@ -102,7 +102,7 @@ CALLS = rows(
     (
         "a column of numbers",
         with_tok(lambda tok, _: tok.encode_arrow(column([{"text": 1}]))),
-        'column "text" of data is an Arrow array of type "l" (its format)',
+        'column "text" of data is an Arrow array of int64, but',
     ),
     (
         "an export that is none",

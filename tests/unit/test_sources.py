@@ -463,7 +463,20 @@ def test_texts_of_arrow_make_no_strings(
     check(expected, texts=Exports())
     with pytest.raises(tokenmill.TrainingError, match='without one column "words": it has "id", "text"'):
         tokenmill.train(texts=table(TEXTS), column="words", num_merges=1)
-    with pytest.raises(TypeError, match="texts is an Arrow array of type"):
+    with pytest.raises(TypeError, match="texts is an Arrow array of int64"):
         tokenmill.train(texts=pa.array([1, 2]), num_merges=1)
-    with pytest.raises(TypeError, match="texts is an Arrow array of type"):
+    with pytest.raises(TypeError, match="texts is an Arrow array of int64"):
         tokenmill.train(texts=table(TEXTS), column="id", num_merges=1)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.txt.gz", "a.jsonl.zst", "a.feather"])
+@pytest.mark.parametrize("content", [b"", b"\x1f", b"plain text\n"])
+def test_a_file_that_is_not_what_its_name_says_is_no_text(
+    native: Any, tmp_path: Path, name: str, content: bytes
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    for files in (path, tmp_path):
+        with pytest.raises(native.TrainingError, match="as its name says") as caught:
+            native.train(files, num_merges=2)
+        assert caught.value.path == str(path)

@@ -28,7 +28,7 @@ use crate::exceptions::{out_of_memory, raise};
 
 pub(crate) use self::arrow::{
     Imported, array_capsules, column_error, holds_interpreter, imported, raise_later, schema_capsule,
-    stream_capsule,
+    stream_capsule, type_name,
 };
 pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
 pub(crate) use self::numbers::numbers;

@@ -89,6 +89,25 @@ def sum_of(many: Iterable[PretokenCounts], min_count: int | None = None) -> Pret
     return PretokenCounts._of(*without_rare(total.result(), of_sum, min_count))
 
 
+def new_folder(out: str | os.PathLike[str]) -> str:
+    """The URL or the whole path of a folder that has to be new: parts of another sum would be added to these.
+
+    Raises ``FileExistsError``.
+    """
+    name = os.fspath(out)
+    if not isinstance(name, str):
+        raise TypeError(f"out must be a path or a URL, not {type(name).__name__}")
+    if "://" not in name:
+        name = os.path.abspath(name)  # noqa: PTH100  # as a string, with forward slashes
+    store, folder = _store(name)
+    with waited_for:
+        from pyarrow import fs
+
+    if store.get_file_info(fs.FileSelector(folder, allow_not_found=True)):
+        raise FileExistsError(17, "the folder holds files already; counts need a new one", name)
+    return name
+
+
 def write_part(counts: PretokenCounts, out: str, number: int) -> None:
     """Write one part of a folder, whole or not at all. A task that runs twice writes the same bytes again."""
     with waited_for:
@@ -124,7 +143,7 @@ def _store(out: str) -> tuple[Any, str]:
         from pyarrow import fs
 
     if "://" not in out:
-        return fs.LocalFileSystem(), os.path.abspath(out)  # noqa: PTH100  # as a string, with forward slashes
+        return fs.LocalFileSystem(), out
     try:
         store, path = fs.FileSystem.from_uri(out)
     except (ValueError, OSError):

@@ -7,9 +7,9 @@ from typing import Any
 
 from .._count_pretokens import PartialCounts
 from .._forks import waited_for
-from .counted import counts_of_bytes, counts_to_bytes, shares, sum_of, write_part
+from .counted import counts_of_bytes, counts_to_bytes, nothing_counted, shares, sum_of, write_part
 
-__all__ = ["count_block", "sum_share"]
+__all__ = ["count_block", "no_counts", "sum_share"]
 
 
 def count_block(table: Any, *, column: str, reading: Mapping[str, Any], parts: int) -> Any:
@@ -19,6 +19,11 @@ def count_block(table: Any, *, column: str, reading: Mapping[str, Any], parts: i
     return _rows(
         [(share, counts_to_bytes(counts)) for share, counts in enumerate(shares(partial.result(), parts))]
     )
+
+
+def no_counts(reading: Mapping[str, Any]) -> Any:
+    """What a block without rows would give. It makes what cuts the texts, whose errors are raised here."""
+    return _rows([(0, counts_to_bytes(nothing_counted(reading)))])
 
 
 def sum_share(table: Any, *, min_count: int | None, out: str | None) -> Any:

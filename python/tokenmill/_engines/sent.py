@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,10 @@ class SentTokenizer:
         init: Callable[[], object] | None,
         send: Callable[[bytes], Any] = lambda state: state,
     ) -> None:
+        if not isinstance(tok, Tokenizer):
+            raise TypeError(f"tok must be a Tokenizer, not {type(tok).__name__}")
+        if init is not None and not callable(init):
+            raise TypeError(f"init must be a function or None, not {type(init).__name__}")
         if init is None and tok._hook_names:
             names = ", ".join(map(repr, tok._hook_names))
             raise HookError(
@@ -42,6 +47,9 @@ class SentTokenizer:
             )
         state = pickle.dumps(tok, protocol=5)
         self._key = hashlib.sha256(state).hexdigest()
+        if tok._hook_names:
+            # A name stands for whatever function has it now. A worker that outlives a job makes it anew.
+            self._key += uuid.uuid4().hex
         self._state = send(state)
         self._init = init
 

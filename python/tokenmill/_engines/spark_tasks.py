@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .._count_pretokens import PartialCounts
@@ -21,8 +21,9 @@ PARTIAL = "figure string, pretoken binary, count decimal(20,0)"
 #: Their key.
 COUNTED = ("figure", "pretoken")
 
-#: Pretokens in a batch: their bytes have offsets of 32 bits.
+#: Pretokens in a batch, and their bytes, which have offsets of 32 bits.
 _ROWS = 1 << 16
+MAX_BYTES = 1 << 30
 
 
 class BatchEncoder:
@@ -114,7 +115,7 @@ class BatchCounter:
         counts = partial.result()
         number = pa.decimal128(20, 0)
         names = ["figure", "pretoken", "count"]
-        for batch in counts.to_arrow().to_batches(max_chunksize=_ROWS):
+        for batch in _small(counts.to_arrow().to_batches(max_chunksize=_ROWS)):
             nothing = pa.nulls(batch.num_rows, pa.string())
             columns = [nothing, batch.column(0).cast(pa.binary()), batch.column(1).cast(number)]
             yield pa.RecordBatch.from_arrays(columns, names)
@@ -125,3 +126,13 @@ class BatchCounter:
             pa.array(figures, pa.uint64()).cast(number),
         ]
         yield pa.RecordBatch.from_arrays(columns, names)
+
+
+def _small(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same batches, cut where one has too many bytes."""
+    for batch in batches:
+        if batch.num_rows > 1 and batch.nbytes > MAX_BYTES:
+            half = batch.num_rows // 2
+            yield from _small([batch.slice(0, half), batch.slice(half)])
+        else:
+            yield batch

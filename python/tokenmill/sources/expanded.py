@@ -11,7 +11,15 @@ from typing import BinaryIO
 
 from .._forks import waited_for
 from .faults import unusable
-from .kinds import COMPRESSED, JSON_LINES, START, TABLES, compression, kind_of
+from .kinds import (
+    COMPRESSED,
+    JSON_LINES,
+    START,
+    TABLES,
+    compression,
+    kind_of,
+    other_than_its_name,
+)
 from .opened import Source
 from .remote import is_url, remote, urls
 
@@ -58,6 +66,8 @@ def source_of(
         kinds.add("remote")
         return opener(name, field=field, column=column)
     start = _start(name)
+    if (reason := other_than_its_name(start, name)) and Path(name).is_file():
+        raise unusable(name, reason)
     kind = kind_of(start, name, field)
     if compression(start) is None and kind in ("text", "jsonl"):
         kinds.add("text")

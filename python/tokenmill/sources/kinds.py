@@ -14,6 +14,7 @@ __all__ = [
     "compression",
     "is_json_lines",
     "kind_of",
+    "other_than_its_name",
     "stem",
 ]
 
@@ -62,3 +63,26 @@ def kind_of(start: bytes, name: str, field: str | None) -> Kind:
     if start.startswith(b"\xff\xff\xff\xff") and stem(name).endswith(TABLES):
         return "arrow-stream"
     return "jsonl" if is_json_lines(name, field) else "text"
+
+
+def other_than_its_name(start: bytes, name: str) -> str | None:
+    """Why a file is not what its name says: it is empty, or begins with other bytes. None where it is.
+
+    Read as text it would be one more document, of nothing or of rubbish.
+    """
+    last = posixpath.basename(name.replace("\\", "/")).lower()
+    if last.endswith(COMPRESSED):
+        what, is_it = "compressed file", compression(start) is not None
+    elif last.endswith(TABLES):
+        kind = kind_of(start, name, None)
+        what = "Parquet file" if last.endswith(".parquet") else "Arrow file"
+        is_it = (
+            kind == "parquet" if last.endswith(".parquet") else kind in ("arrow", "arrow-stream", "parquet")
+        )
+    else:
+        return None
+    if is_it:
+        return None
+    return (
+        f"is no {what}, as its name says: it is {'empty' if not start else 'damaged, or has another format'}"
+    )

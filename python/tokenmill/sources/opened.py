@@ -10,7 +10,7 @@ from .._core import json_lines
 from ..errors import TrainingError
 from .decompressed import Gzip, Stored, Stream, zstd
 from .faults import unusable
-from .kinds import START, compression, kind_of
+from .kinds import START, compression, kind_of, other_than_its_name
 from .tables import Table, of_arrow_file, of_arrow_stream, of_parquet
 
 __all__ = ["Opened", "Source"]
@@ -51,6 +51,8 @@ class Source:
     def _opened(self, file: BinaryIO) -> Opened:
         name = self.name
         start = _start(file)
+        if reason := other_than_its_name(start, name):
+            raise unusable(name, reason)
         how = compression(start)
         stored = Stored(file, start)
         if how is None:

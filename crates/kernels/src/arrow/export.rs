@@ -151,8 +151,11 @@ fn export(
 unsafe fn share(array: &ArrowArray, keeper: &Keeper) -> ArrowArray {
     // SAFETY: the caller's promise: so many pointers are there, and those to children are not null.
     unsafe {
-        let count = if array.buffers.is_null() { 0 } else { checked(array.n_buffers) };
-        let buffers = (0..count).map(|i| array.buffers.add(i).read_unaligned()).collect();
+        // An array without rows may have no list of buffers. The next library looks for as many as its type has.
+        let buffer = |i: usize| {
+            if array.buffers.is_null() { ptr::null() } else { array.buffers.add(i).read_unaligned() }
+        };
+        let buffers = (0..checked(array.n_buffers)).map(buffer).collect();
         let child = |i: usize| share(&*array.children.add(i).read_unaligned(), keeper);
         let children = (0..checked(array.n_children)).map(child).collect();
         let dictionary = (!array.dictionary.is_null()).then(|| share(&*array.dictionary, keeper));

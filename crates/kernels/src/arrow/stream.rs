@@ -61,7 +61,11 @@ unsafe extern "C" fn get_next(stream: *mut ArrowStream, out: *mut ArrowArray) ->
     let own = unsafe { &mut *(*stream).private_data.cast::<Exported>() };
     let next = own.source.as_mut().map_or(Ok(None), |source| {
         let batch = catch_unwind(AssertUnwindSafe(|| source.next_batch()));
-        batch.unwrap_or_else(|_| Err(StreamError::Source("a bug in tokenmill".to_owned())))
+        batch.unwrap_or_else(|panic| {
+            let reason = panic.downcast_ref::<String>().map(String::as_str);
+            let reason = reason.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+            Err(StreamError::Source(format!("a fault of tokenmill itself: {reason}")))
+        })
     });
     let (batch, code) = match next {
         Ok(Some(batch)) => (batch, 0),

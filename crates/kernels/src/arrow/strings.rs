@@ -18,6 +18,8 @@ enum Layout {
     Views,
     /// The index of each string in a dictionary: so many bytes, with or without a sign.
     Indices { width: usize, is_signed: bool },
+    /// Nothing: every row is null. Libraries infer this type where they see no value.
+    Nulls,
 }
 
 /// An array of strings, which whoever holds this keeps.
@@ -64,6 +66,7 @@ impl Layout {
             b"z" => (Self::Offsets32, false),
             b"Z" => (Self::Offsets64, false),
             b"vz" => (Self::Views, false),
+            b"n" => (Self::Nulls, true),
             _ => return Err(wrong_type(field.format())),
         })
     }
@@ -75,6 +78,8 @@ impl Layout {
             Self::Offsets64 => 8,
             Self::Views => 16,
             Self::Indices { width, .. } => width,
+            // No item is read.
+            Self::Nulls => 1,
         }
     }
 
@@ -82,7 +87,7 @@ impl Layout {
     fn extra(self) -> usize {
         match self {
             Self::Offsets32 | Self::Offsets64 => 1,
-            Self::Views | Self::Indices { .. } => 0,
+            Self::Views | Self::Indices { .. } | Self::Nulls => 0,
         }
     }
 
@@ -91,6 +96,7 @@ impl Layout {
         match self {
             Self::Offsets32 | Self::Offsets64 => count == 3,
             Self::Indices { .. } => count == 2,
+            Self::Nulls => count >= 0,
             // The addresses of the buffers are an array.
             Self::Views => count >= 3 && count <= (isize::MAX / 8) as i64,
         }
@@ -101,6 +107,7 @@ impl Layout {
             Self::Offsets32 | Self::Offsets64 => "3",
             Self::Views => "3 or more",
             Self::Indices { .. } => "2",
+            Self::Nulls => "none",
         }
     }
 }
@@ -164,7 +171,7 @@ impl Strings {
 
     /// Checks that the buffers exist that every row needs. An array without rows needs none.
     fn check_buffers(&mut self, null_count: i64) -> Result<(), ColumnError> {
-        if self.length == 0 {
+        if self.length == 0 || self.layout == Layout::Nulls {
             return Ok(());
         }
         let rows = self.offset + self.length;
@@ -185,7 +192,7 @@ impl Strings {
             Layout::Offsets32 => i64::from(unsafe { self.item::<i32>(1, rows) }),
             // SAFETY: as above.
             Layout::Offsets64 => unsafe { self.item(1, rows) },
-            Layout::Views | Layout::Indices { .. } => return Ok(()),
+            Layout::Views | Layout::Indices { .. } | Layout::Nulls => return Ok(()),
         };
         self.bytes_end = size(last, "its last offset")?;
         within_memory(self.buffer(2), self.bytes_end)
@@ -224,6 +231,9 @@ impl Strings {
         if row >= self.length {
             return Err(broken(format!("row {row} is after the last one")));
         }
+        if self.layout == Layout::Nulls {
+            return Ok(None);
+        }
         let index = row + self.offset;
         let validity = self.buffer(0);
         if !validity.is_null() {
@@ -246,6 +256,7 @@ impl Strings {
             }
             Layout::Views => self.view(index),
             Layout::Indices { width, is_signed } => return self.in_dictionary(index, width, is_signed),
+            Layout::Nulls => return Ok(None),
         }
         .map(Some)
     }
@@ -344,7 +355,7 @@ fn check_numbers(array: &ArrowArray, layout: Layout) -> Result<(usize, usize), C
         let expected = layout.expected_buffers();
         return Err(broken(format!("it has {buffers} buffers, but should have {expected}")));
     }
-    if length > 0 && array.buffers.is_null() {
+    if length > 0 && array.buffers.is_null() && layout != Layout::Nulls {
         return Err(broken("all its buffers are missing"));
     }
     Ok((length, offset))

@@ -115,18 +115,46 @@ pub(crate) fn raise_later(_py: Python<'_>, error: PyErr) {
     }
 }
 
+/// The name of a type that is written as the interface does; for types with parameters its format.
+pub(crate) fn type_name(format: &str) -> String {
+    const NAMES: [(&str, &str); 19] = [
+        ("b", "bool"),
+        ("c", "int8"),
+        ("C", "uint8"),
+        ("s", "int16"),
+        ("S", "uint16"),
+        ("i", "int32"),
+        ("I", "uint32"),
+        ("l", "int64"),
+        ("L", "uint64"),
+        ("e", "float16"),
+        ("f", "float32"),
+        ("g", "float64"),
+        ("u", "string"),
+        ("U", "large_string"),
+        ("vu", "string_view"),
+        ("+s", "struct"),
+        ("+l", "list"),
+        ("+L", "large_list"),
+        ("tdD", "date32"),
+    ];
+    let known = NAMES.iter().find(|(short, _)| *short == format);
+    known.map_or_else(|| format!("type {format:?} (its format)"), |(_, name)| (*name).to_owned())
+}
+
 /// The Python error for a column, or for a row of it.
 pub(crate) fn column_error(name: &str, error: ColumnError) -> PyErr {
     match error {
         ColumnError::Type(found) => {
-            let hint = if found == "+s" {
-                "which is a table: encode_arrow takes one of its columns by name"
-            } else {
-                "cast it, or pass a list of texts"
+            let hint = match (name, found.as_str()) {
+                ("texts", "+s") => "encode_arrow takes a column of a table by its name",
+                ("texts", _) => "cast it, or pass a list of texts",
+                _ => "cast it to string",
             };
             PyTypeError::new_err(format!(
-                "{name} is an Arrow array of type {found:?} (its format), but must be of string, large_string or \
-                 string_view, of binary, large_binary or binary_view, or a dictionary of one of these; {hint}"
+                "{name} is an Arrow array of {}, but must be of string, large_string or string_view, of binary, \
+                 large_binary or binary_view, or a dictionary of one of these; {hint}",
+                type_name(&found)
             ))
         }
         ColumnError::Released => PyValueError::new_err(format!(

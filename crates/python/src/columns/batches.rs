@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -47,7 +47,8 @@ pub(crate) fn encode_arrow<'py>(
     let py = data.py();
     match imported(data, "data")? {
         None => {
-            let expected = "an Arrow batch, table or stream (with __arrow_c_array__ or __arrow_c_stream__)";
+            let expected = "an Arrow batch, table or stream (with __arrow_c_array__ or __arrow_c_stream__; \
+                            collect what is lazy, or make a reader of it)";
             Err(wrong_type("data", expected, data))
         }
         Some(Imported::Array(batch)) => {
@@ -105,9 +106,9 @@ impl Drop for ArrowBatch {
 
 #[pymethods]
 impl ArrowStream {
-    /// The batches in the capsule of Arrow's C stream interface. A second call asks the data for its batches again;
-    /// what can be read once, such as a reader, raises its own error then. `requested_schema` is ignored, as the
-    /// interface allows.
+    /// The batches in the capsule of Arrow's C stream interface. A second call asks the data for its batches again. For
+    /// data that is read once, as a reader is, it is a `ValueError`. `requested_schema` is ignored, as the interface
+    /// allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         slf: &Bound<'py, Self>,
@@ -122,6 +123,12 @@ impl ArrowStream {
         };
         let (stream, encoder) = match (first, data) {
             (Some(stream), _) => (stream, encoder),
+            // An iterator goes on where it stands: the rows before it would be missing, and nobody would be told.
+            (None, Some(data)) if data.bind(py).hasattr("__next__")? => {
+                return Err(PyValueError::new_err(
+                    "data is read once, and its batches have been asked for already; encode a table, or a new reader",
+                ));
+            }
             (None, Some(data)) => match imported(data.bind(py), "data")? {
                 Some(Imported::Stream(stream)) => {
                     let encoder = encoder.for_data(py, stream.field())?;

@@ -12,7 +12,7 @@ use tokenmill_kernels::{
     AddedColumn, ColumnError, Field, ImportedArray, Items, OutOfMemory, StringColumn, Values,
 };
 
-use crate::buffer::{Surrogates, column_error};
+use crate::buffer::{Surrogates, column_error, type_name};
 use crate::encoded_rows::Flat;
 use crate::exceptions::raise;
 use crate::output::Dtype;
@@ -39,6 +39,13 @@ pub(crate) struct ColumnOptions {
     pub(crate) add_special_tokens: bool,
     pub(crate) special: Special,
     pub(crate) threads: usize,
+}
+
+impl ColumnOptions {
+    /// The names of the columns of ids and counts.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.ids_column.iter().chain(&self.count_column)
+    }
 }
 
 /// Encodes a column of each batch of one type.
@@ -73,9 +80,9 @@ impl ColumnEncoder {
     ) -> PyResult<Self> {
         if !data.is_struct() {
             return Err(PyTypeError::new_err(format!(
-                "data is an Arrow array of type {:?} (its format), which has no columns; pass a table or a batch, or the \
-                 array to encode_batch",
-                data.format().to_string_lossy()
+                "data is an Arrow array of {}, which has no columns; pass a table or a batch, or the array to \
+                 encode_batch",
+                type_name(&data.format().to_string_lossy())
             )));
         }
         let named = |name: &str| data.children().iter().filter(|field| field.name() == name).count();
@@ -105,7 +112,17 @@ impl ColumnEncoder {
         }
         for (i, (field, argument)) in added.iter().enumerate() {
             let name = field.name();
-            if named(&name) > 0 || added[..i].iter().any(|(other, _)| other.name() == name) {
+            if options.names().any(|name| name.contains('\0')) {
+                return Err(PyValueError::new_err(format!(
+                    "{argument}: a name with a zero character ends there in Arrow; choose another name"
+                )));
+            }
+            if named(&name) == 0 && added[..i].iter().any(|(other, _)| other.name() == name) {
+                return Err(PyValueError::new_err(format!(
+                    "{argument} would add a second column {name:?}; choose different names for the new columns"
+                )));
+            }
+            if named(&name) > 0 {
                 let all = names(data);
                 return Err(PyValueError::new_err(match *argument {
                     "offsets" => format!(
