@@ -290,7 +290,7 @@ def test_data_that_is_read_once_is_not_read_twice(tok: Any) -> None:
 def test_a_column_of_a_table_is_not_taken_for_the_table(tok: Any) -> None:
     data = pa.table({"text": [{"a": 1}]})
     with pytest.raises(
-        TypeError, match='column "text" of data is an Arrow array of struct, .*; cast it to string'
+        TypeError, match=r'column "text" of data is an Arrow array of struct, .*; cast it to string'
     ):
         tok.encode_arrow(data)
 

@@ -1,5 +1,6 @@
 //! Long work called from Python: signals are checked, progress is reported, and the interpreter
 //! lock is released.
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::thread::ThreadId;
@@ -99,6 +100,22 @@ pub(crate) fn run_long<T: Send>(
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&dyn Watch) -> Result<T> + Send,
 ) -> PyResult<T> {
+    let (mut work, mut done) = (Some(work), None);
+    run_any(py, progress, &mut |watch| {
+        if let Some(work) = work.take() {
+            done = Some(work(watch)?);
+        }
+        Ok(())
+    })?;
+    done.ok_or_else(|| raise(py, Error::internal("work without a result")))
+}
+
+/// [`run_long`] for all kinds of results: one copy of the code.
+fn run_any(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    work: &mut (dyn FnMut(&dyn Watch) -> Result<()> + Send),
+) -> PyResult<()> {
     let state = State { signals_at: Instant::now(), progress_at: None, phase: "", raised: None };
     let watch = PyWatch { caller: std::thread::current().id(), progress, state: Mutex::new(state) };
     let result = py.detach(|| catch(|| work(&watch)));
@@ -106,7 +123,7 @@ pub(crate) fn run_long<T: Send>(
     match (result, raised) {
         // An exception of the last callback counts even if the work succeeded.
         (_, Some(raised)) => Err(raised),
-        (Ok(value), None) => Ok(value),
+        (Ok(()), None) => Ok(()),
         (Err(error), None) => Err(raise(py, error)),
     }
 }
@@ -125,12 +142,12 @@ pub(crate) fn run_foreign<T: Send>(caller: ThreadId, work: impl FnOnce(&dyn Watc
 }
 
 fn catch<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let reason = panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-            .unwrap_or_default();
-        Err(Error::internal(reason))
-    })
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(of_panic(&*panic)))
+}
+
+/// The error for a panic.
+#[cold]
+fn of_panic(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    Error::internal(text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default())
 }

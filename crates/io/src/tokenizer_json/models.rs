@@ -6,6 +6,7 @@ use tokenmill_core::description::{
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::sorting;
 
 use super::fields::unsupported;
 use super::file::{MergeEntries, Model as ModelEntry, VocabEntries};
@@ -131,7 +132,7 @@ pub(crate) fn report_shared_ids(
         return Ok(());
     }
     let mut by_id: Vec<(TokenId, &str)> = names.iter().map(|(token, id)| (id, token)).collect();
-    by_id.sort_unstable();
+    sorting::sort(&mut by_id);
     let mut shared = by_id.chunk_by(|a, b| a.0 == b.0).filter(|tokens| tokens.len() > 1).peekable();
     if shared.peek().is_none() {
         return Ok(());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::key_at;
-use tokenmill_kernels::{MergeTable, NO_MERGE, cpu, prefetch};
+use tokenmill_kernels::{MergeTable, NO_MERGE, cpu, prefetch, sorting};
 
 use super::table::{BYTES, Built, MERGE_BATCH, NOT_BUILT, start};
 use crate::description::TokenList;
@@ -356,7 +356,7 @@ fn root_of(followers: &BTreeMap<usize, Follower>, symbol: u32) -> Option<usize> 
 fn is_sound(followers: &BTreeMap<usize, Follower>, parts: &[(u32, u32)]) -> bool {
     let of = |follower: &Follower| (follower.root, follower.taken, follower.takes_right);
     let mut taken: Vec<(usize, u32, bool)> = followers.values().map(of).collect();
-    taken.sort_unstable();
+    sorting::sort(&mut taken);
     let takes_the_next = taken.iter().any(|&(root, taken, on_right)| on_right && parts[root].0 == taken);
     let takes_on_both_sides =
         taken.windows(2).any(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1) && two[0].2 != two[1].2);
