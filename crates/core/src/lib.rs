@@ -38,4 +38,6 @@ pub mod train;
 pub mod vocabulary;
 pub mod watch;
 
+#[cfg(unix)]
+pub use tokenmill_kernels::is_readable_within;
 pub use tokenmill_kernels::{MadeOnce, U32Array, cpu, sorting, try_alloc};

@@ -17,6 +17,8 @@ pub mod pages;
 mod pair_table;
 pub mod planes;
 mod prefetch;
+#[cfg(unix)]
+mod readable;
 mod reorder_buffer;
 mod repeat;
 pub mod short_table;
@@ -37,6 +39,8 @@ pub use made_once::MadeOnce;
 pub use merge_table::{MergeTable, NO_MERGE};
 pub use pair_table::{Entry, PairTable};
 pub use prefetch::{Prefetcher, prefetch};
+#[cfg(unix)]
+pub use readable::is_readable_within;
 pub use reorder_buffer::ReorderBuffer;
 pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;

@@ -14,6 +14,8 @@ const POLL: Duration = Duration::from_millis(20);
 pub(crate) struct Source<'a> {
     file: Handle<'a>,
     size: u64,
+    /// May reading wait for somebody who writes?
+    may_wait: bool,
     watch: &'a dyn Watch,
 }
 
@@ -25,7 +27,9 @@ enum Handle<'a> {
 impl<'a> Source<'a> {
     /// Wraps an open file, from its current position.
     pub(crate) fn of(file: &'a File, watch: &'a dyn Watch) -> io::Result<Self> {
-        Ok(Self { size: file.metadata()?.len(), file: Handle::Borrowed(file), watch })
+        let metadata = file.metadata()?;
+        let (size, may_wait) = (metadata.len(), !metadata.is_file());
+        Ok(Self { size, may_wait, file: Handle::Borrowed(file), watch })
     }
 
     /// Opens a path, once. The watch is polled while a pipe has no writer.
@@ -38,7 +42,8 @@ impl<'a> Source<'a> {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         let file = if is_pipe(&metadata) { open_pipe(path, watch)? } else { File::open(path)? };
-        Ok(Self { file: Handle::Owned(file), size: metadata.len(), watch })
+        let (size, may_wait) = (metadata.len(), !metadata.is_file());
+        Ok(Self { file: Handle::Owned(file), size, may_wait, watch })
     }
 
     /// Size in bytes; 0 for a pipe, whose size is not known.
@@ -49,23 +54,35 @@ impl<'a> Source<'a> {
 
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut file = match &self.file {
+            Handle::Borrowed(file) => *file,
+            Handle::Owned(file) => file,
+        };
+        // A read of a silent pipe may never return: after a signal it goes on, if a library asked for that.
+        while self.may_wait && !is_ready(file)? {
+            self.watch.poll().map_err(io::Error::other)?;
+        }
         loop {
-            let read = match &mut self.file {
-                Handle::Borrowed(file) => file.read(buffer),
-                Handle::Owned(file) => file.read(buffer),
-            };
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    // A signal interrupted the read. The watch is polled now, since the next read
-                    // of a silent pipe may never return. The sleep is needed because the watch
-                    // checks for signals at most this often.
-                    std::thread::sleep(POLL);
-                    self.watch.poll().map_err(io::Error::other)?;
-                }
+            match file.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => return read,
             }
         }
     }
+}
+
+/// Can it be read without waiting, perhaps after a while?
+#[cfg(unix)]
+fn is_ready(file: &File) -> io::Result<bool> {
+    use std::os::fd::AsFd as _;
+    tokenmill_core::is_readable_within(file.as_fd(), POLL)
+}
+
+/// Elsewhere nobody knows before reading.
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps)] // as above
+fn is_ready(_: &File) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// Opens a pipe in a thread of its own: opening blocks until there is a writer, and is restarted after a signal.
