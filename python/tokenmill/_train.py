@@ -11,13 +11,11 @@ from ._core import Tokenizer
 from ._forks import waited_for
 from ._progress import follower
 from ._reading import check_literals, contradiction, differences, facts_of, filled, refuse, resolved
-from ._train_inputs import check_rows, expand, merge_filter, misuse, weights
+from ._train_inputs import SupportsArrow, check_rows, expand, merge_filter, misuse, weights
+from .pretoken_counts import PretokenCounts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from ._train_inputs import SupportsArrow
-    from .pretoken_counts import PretokenCounts
 
 __all__ = ["train"]
 

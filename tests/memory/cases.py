@@ -362,6 +362,7 @@ case(
 case(
     "Tokenizer.encode_arrow: counts, threads",
     given(lambda i: i.table, lambda i, table: i.tok.encode_arrow(table, ids_column=None, num_threads=2)),
+    needs_memory=False,
 )
 case(
     "Tokenizer.encode_arrow: offsets, int64",

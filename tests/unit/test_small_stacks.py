@@ -16,6 +16,7 @@ import pickle
 import sys
 import threading
 
+import pyarrow as pa
 import tokenmill
 
 path, folder = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -78,6 +79,10 @@ work = {
     "decode_stream": lambda: [tok.decode_stream()],
     "embedding_plan": lambda: tok.embedding_plan(100),
     "encode": lambda: [tok.encode(text, special=special) for special in ("text", "parse", set())],
+    "encode_arrow": lambda: [
+        pa.record_batch(tok.encode_arrow(pa.record_batch({"text": [text] * 20}), offsets=True)),
+        pa.table(tok.encode_arrow(pa.table({"text": [text] * 20}), num_threads=2)),
+    ],
     "encode_batch": lambda: tok.encode_batch([text] * 20, num_threads=2).to_lists(),
     "encode_nbest": lambda: tok.encode_nbest("hello", 3),
     "encode_to_numpy": lambda: tok.encode_to_numpy(text),
