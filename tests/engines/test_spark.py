@@ -41,14 +41,12 @@ SETTINGS = {
     "spark.driver.memory": "2g",
 }
 
-os.environ["PYSPARK_PYTHON"] = sys.executable
 TESTS = str(Path(__file__).parents[1])
 
 
 def session(master: str, **settings: str) -> Any:
     from pyspark.sql import SparkSession
 
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [TESTS, os.environ.get("PYTHONPATH")]))
     builder = SparkSession.builder.master(master)
     for name, value in (SETTINGS | settings).items():
         builder = builder.config(name, value)
