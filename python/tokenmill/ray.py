@@ -17,7 +17,7 @@ from ._core import Tokenizer
 from ._count_pretokens import reading_options
 from ._counted_facts import read_facts
 from ._engines.counted import counts_of_bytes, new_folder, sum_of, write_facts
-from ._engines.ray_tasks import count_block, no_counts, sum_share
+from ._engines.ray_tasks import count_block, no_counts, row_count, sum_share
 from ._engines.sent import SentTokenizer, missing
 from ._engines.tables import Special, TableEncoder, check_column, encode_options
 from ._forks import waited_for
@@ -107,6 +107,7 @@ def count_pretokens(
     if known := _known_schema(ds, pa):
         check_column(known, column)
     options = reading_options(**reading, num_threads=max(1, int(num_cpus)))
+    nothing = no_counts(options)  # raises what is wrong with them
     if parts is None:
         parts = max(1, int(cluster.cluster_resources().get("CPU", 1)))
     partial_counts = ds.map_batches(
@@ -116,9 +117,11 @@ def count_pretokens(
         zero_copy_batch=True,
         **{"num_cpus": num_cpus, **(ray_remote_args or {})},
     )
-    # A data set without blocks has a row, too.
-    partial_counts = partial_counts.union(data.from_arrow(no_counts(options)))
-    sums = partial_counts.groupby("share", num_partitions=parts).map_groups(
+    blocks = partial_counts.to_arrow_refs()
+    rows = cluster.get([cluster.remote(num_cpus=0)(row_count).remote(block) for block in blocks])
+    blocks = [block for block, count in zip(blocks, rows, strict=True) if count]
+    counted = data.from_arrow_refs(blocks) if blocks else data.from_arrow(nothing)
+    sums = counted.groupby("share", num_partitions=parts).map_groups(
         partial(sum_share, min_count=min_count, out=out), batch_format="pyarrow"
     )
     found = [row["counts"] for row in sums.take_all()]

@@ -161,6 +161,9 @@ def test_nothing_at_all(ray: Any, native: Any, tok: Any, tmp_path: Path) -> None
     ds = blocks(ray, [None, None], 1)
     assert len(native.ray.count_pretokens(ds)) == 0
     assert len(native.ray.count_pretokens(ds.filter(lambda row: False))) == 0
+    # Of three blocks one is empty.
+    some = blocks(ray, ["a", "b", "c"], 3).filter(lambda row: row["text"] != "b")
+    assert list(native.ray.count_pretokens(some, parts=2).items()) == [(b"a", 1), (b"c", 1)]
     native.ray.count_pretokens(ds, out=tmp_path / "counts", parts=2)
     assert len(native.PretokenCounts.load(tmp_path / "counts")) == 0
     with pytest.raises(FileExistsError, match="new one"):

@@ -33,8 +33,10 @@ FIGURES = ("documents", "bytes", "skipped", "replaced", "pretokens")
 
 
 def nothing_counted(reading: Mapping[str, Any]) -> PretokenCounts:
-    """Counts of no text, which have the facts of reading."""
-    return PartialCounts(reading).result()
+    """Counts of no text, which have the facts of reading. Raises what is wrong with these."""
+    partial = PartialCounts(reading)
+    partial.feed([])
+    return partial.result()
 
 
 def facts_with(facts: Mapping[str, Any], figures: Mapping[str, int]) -> dict[str, Any]:

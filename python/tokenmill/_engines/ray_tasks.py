@@ -9,7 +9,7 @@ from .._count_pretokens import PartialCounts
 from .._forks import waited_for
 from .counted import counts_of_bytes, counts_to_bytes, nothing_counted, shares, sum_of, write_part
 
-__all__ = ["count_block", "no_counts", "sum_share"]
+__all__ = ["count_block", "no_counts", "row_count", "sum_share"]
 
 
 def count_block(table: Any, *, column: str, reading: Mapping[str, Any], parts: int) -> Any:
@@ -21,8 +21,14 @@ def count_block(table: Any, *, column: str, reading: Mapping[str, Any], parts: i
     )
 
 
+def row_count(table: Any) -> int:
+    """The rows of a block: of an empty one Ray has no schema, which goes with no other."""
+    rows: int = table.num_rows
+    return rows
+
+
 def no_counts(reading: Mapping[str, Any]) -> Any:
-    """What a block without rows would give. It makes what cuts the texts, whose errors are raised here."""
+    """What a block without rows would give."""
     return _rows([(0, counts_to_bytes(nothing_counted(reading)))])
 
 
