@@ -219,8 +219,8 @@ def on_ray(folder: str, ours: bool) -> dict[str, Any]:
     )  # fmt: skip
     ray.data.DataContext.get_current().enable_progress_bars = False
     ds = ray.data.read_parquet(folder + "/docs")
-    # Not as many actors as there are cores: reading has to have one, too.
-    pool = ray.data.ActorPoolStrategy(min_size=1)
+    # Reading has to have a core, too; and with one actor both jobs start as many processes.
+    pool = ray.data.ActorPoolStrategy(size=1)
     start = time.monotonic()
     if ours:
         ds = tokenmill.ray.encode(ds, tokenizer(), compute=pool)
