@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from .._forks import waited_for
 from .faults import damaged, missing_arrow
+from .readable_file import ReadableFile
 
 __all__ = ["Gzip", "Readable", "Stored", "Stream", "zstd"]
 
@@ -24,7 +25,7 @@ class Readable(Protocol):
     """A binary file of any library."""
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes; none at the end."""
+        """Read up to ``size`` bytes; no bytes mean the end of the file."""
 
 
 class Stream(Protocol):
@@ -35,20 +36,19 @@ class Stream(Protocol):
         """Bytes of the file as it is stored that were read."""
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes; none at the end."""
+        """Read up to ``size`` bytes; no bytes mean the end of the file."""
 
 
-class Stored:
+class Stored(ReadableFile):
     """A file as it is stored. ``start`` was read from it already."""
 
     def __init__(self, file: Readable, start: bytes = b"") -> None:
+        super().__init__()
         self._file = file
         self._start = start
-        self.position = 0
-        self.closed = False
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to ``size`` bytes; none at the end."""
+        """Read up to ``size`` bytes; no bytes mean the end of the file."""
         if self._start:
             given = self._start[:size] if size >= 0 else self._start + self._file.read(-1)
             self._start = self._start[size:] if size >= 0 else b""
@@ -58,28 +58,6 @@ class Stored:
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         self.position += len(given)
         return given
-
-    # What pyarrow asks of a file.
-
-    def readable(self) -> bool:
-        """Whether it can be read."""
-        return True
-
-    def writable(self) -> bool:
-        """Whether it can be written."""
-        return False
-
-    def seekable(self) -> bool:
-        """Whether it can be read from another place."""
-        return False
-
-    def tell(self) -> int:
-        """The position."""
-        return self.position
-
-    def close(self) -> None:
-        """Nothing: the file is closed by whoever opened it."""
-        self.closed = True
 
 
 class Gzip:
@@ -101,7 +79,7 @@ class Gzip:
         return self._stored.position
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of the text; none at the end."""
+        """Read up to ``size`` bytes of the text; no bytes mean its end."""
         while True:
             if self._member is None and not self._begin():
                 return b""
@@ -172,7 +150,7 @@ class _Frames:
         return self._stored.position
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of the text; none at the end."""
+        """Read up to ``size`` bytes of the text; no bytes mean its end."""
         while True:
             if self._frame is None:
                 self._left = self._left or self._stored.read(_STORED)
@@ -212,7 +190,7 @@ class _ArrowFrames:
         return self._stored.position
 
     def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes of the text; none at the end."""
+        """Read up to ``size`` bytes of the text; no bytes mean its end."""
         try:
             given: bytes = self._frames.read(size)
         except OSError as error:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from .._forks import waited_for
 from .decompressed import Stream
 from .faults import damaged, missing_arrow, unusable
+from .readable_file import ReadableFile
 
 __all__ = ["Table", "of_arrow_file", "of_arrow_stream", "of_parquet", "text_of"]
 
@@ -149,36 +150,21 @@ def of_arrow_stream(stream: Stream, name: str, column: str | None) -> Table:
     return Table(pyarrow, name, "Arrow stream", reader.schema, chosen, parts)
 
 
-class _Whole:
+class _Whole(ReadableFile):
     """A stream as pyarrow asks for one: a read gives all the bytes that were asked for."""
 
     def __init__(self, stream: Stream) -> None:
+        super().__init__()
         self._stream = stream
-        self._position = 0
-        self.closed = False
 
     def read(self, size: int, /) -> bytes:
+        """Read ``size`` bytes, or as many as are left."""
         parts: list[bytes] = []
         while size > 0 and (part := self._stream.read(min(size, 1 << 20))):
             parts.append(part)
             size -= len(part)
-            self._position += len(part)
+            self.position += len(part)
         return b"".join(parts)
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-    def tell(self) -> int:
-        return self._position
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def _column(pyarrow: Any, schema: Any, name: str, column: str | None) -> str:
