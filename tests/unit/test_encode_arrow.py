@@ -210,7 +210,8 @@ def test_the_error_of_a_source_reaches_the_consumer(tok: Any) -> None:
         ({"column": "tag", "ids_column": "one"}, ValueError, r'ids_column="one" is a column already'),
         ({"count_column": "text"}, ValueError, r'count_column="text" is a column already'),
         ({"count_column": "ids"}, ValueError, r'count_column would add a second column "ids"'),
-        ({"ids_column": "i\0d"}, ValueError, "a name with a zero character"),
+        ({"ids_column": "i\0d"}, ValueError, "^ids_column: a name with a zero character"),
+        ({"count_column": "c\0t"}, ValueError, "^count_column: a name with a zero character"),
         (
             {"ids_column": "starts", "offsets": True},
             ValueError,

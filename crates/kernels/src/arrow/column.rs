@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use super::strings::{self, Strings};
-use super::{ArrowArray, ArrowSchema, ColumnError, Field, ImportedArray, broken, checked};
+use super::{ArrowArray, ColumnError, Field, ImportedArray, broken, checked};
 
 /// A column of strings or bytes, each of which may be null.
 #[derive(Debug)]
@@ -18,20 +18,7 @@ pub struct StringColumn {
 }
 
 impl StringColumn {
-    /// Takes ownership of a column: `array` is marked as released, as the interface demands. The schema stays
-    /// the caller's.
-    ///
-    /// # Errors
-    /// [`ColumnError`].
-    ///
-    /// # Safety
-    /// As for [`ImportedArray::take`].
-    pub unsafe fn take(schema: *const ArrowSchema, array: *mut ArrowArray) -> Result<Self, ColumnError> {
-        // SAFETY: the caller's promise.
-        Self::new(&unsafe { ImportedArray::take(schema, array) }?)
-    }
-
-    /// The column that an array is.
+    /// An array as a column.
     ///
     /// # Errors
     /// [`ColumnError`].

@@ -55,7 +55,7 @@ impl Field {
         self.dictionary.as_deref()
     }
 
-    /// The name; a name that is not UTF-8 with U+FFFD in place of what is wrong.
+    /// The name; empty if there is none. Invalid UTF-8 in it is replaced by U+FFFD.
     pub fn name(&self) -> String {
         self.name.as_ref().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }

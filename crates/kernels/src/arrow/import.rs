@@ -151,7 +151,7 @@ impl ImportedStream {
         Ok(Self { stream, field: Arc::new(field), is_over: false })
     }
 
-    /// The type of the batches.
+    /// The schema of the batches.
     pub fn field(&self) -> &Arc<Field> {
         &self.field
     }

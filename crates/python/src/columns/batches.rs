@@ -90,9 +90,7 @@ impl ArrowBatch {
     }
 
     fn __repr__(&self) -> String {
-        let columns = self.encoder.field().children();
-        let names: Vec<String> = columns.iter().map(tokenmill_kernels::Field::name).collect();
-        format!("ArrowBatch({} rows, columns {})", self.__len__(), names.join(", "))
+        format!("ArrowBatch({} rows, columns {})", self.__len__(), self.encoder.column_names())
     }
 }
 
@@ -149,9 +147,7 @@ impl ArrowStream {
     }
 
     fn __repr__(&self) -> String {
-        let columns = self.encoder.field().children();
-        let names: Vec<String> = columns.iter().map(tokenmill_kernels::Field::name).collect();
-        format!("ArrowStream(columns {})", names.join(", "))
+        format!("ArrowStream(columns {})", self.encoder.column_names())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -41,28 +41,23 @@ pub(crate) struct ColumnOptions {
     pub(crate) threads: usize,
 }
 
-impl ColumnOptions {
-    /// The names of the columns of ids and counts.
-    fn names(&self) -> impl Iterator<Item = &String> {
-        self.ids_column.iter().chain(&self.count_column)
-    }
-}
-
 /// Encodes a column of each batch of one type.
 pub(crate) struct ColumnEncoder {
     engine: Arc<Engine>,
     options: ColumnOptions,
-    /// The number of the column.
+    /// The index of the column of texts.
     index: usize,
-    /// The type of the batches with the new columns.
+    /// The schema of the output: the columns of the input, then the new ones.
     field: Arc<Field>,
 }
 
-/// The new columns of a batch before they have a type.
+/// The ids, counts and offsets of a batch, not yet converted to Arrow columns.
 struct Encoded {
+    /// The ids of all rows, and the offsets of the rows in them.
     ids: Option<(Vec<TokenId>, Vec<i64>)>,
+    /// Tokens per row; empty if no column of counts was asked for.
     counts: Vec<i64>,
-    /// Starts and ends.
+    /// The start and the end of each token in its text.
     offsets: Option<(Vec<u32>, Vec<u32>)>,
 }
 
@@ -98,6 +93,15 @@ impl ColumnEncoder {
         // The literals are checked before the first batch, too.
         engine.recognizer(&options.special).map(drop).map_err(|error| raise(py, error))?;
 
+        let named_by_caller = [("ids_column", &options.ids_column), ("count_column", &options.count_column)];
+        if let Some((argument, _)) = named_by_caller
+            .into_iter()
+            .find(|(_, name)| name.as_ref().is_some_and(|name| name.contains('\0')))
+        {
+            return Err(PyValueError::new_err(format!(
+                "{argument}: a name with a zero character ends there in Arrow; choose another name"
+            )));
+        }
         let mut added = Vec::new();
         if let Some(name) = &options.ids_column {
             let none = options.dtype.items(Vec::new()).map_err(|error| raise(py, error.into()))?;
@@ -112,11 +116,6 @@ impl ColumnEncoder {
         }
         for (i, (field, argument)) in added.iter().enumerate() {
             let name = field.name();
-            if options.names().any(|name| name.contains('\0')) {
-                return Err(PyValueError::new_err(format!(
-                    "{argument}: a name with a zero character ends there in Arrow; choose another name"
-                )));
-            }
             if named(&name) == 0 && added[..i].iter().any(|(other, _)| other.name() == name) {
                 return Err(PyValueError::new_err(format!(
                     "{argument} would add a second column {name:?}; choose different names for the new columns"
@@ -143,9 +142,15 @@ impl ColumnEncoder {
         Self::new(py, &self.engine, self.options.clone(), data)
     }
 
-    /// The type of the batches with the new columns.
+    /// The schema of the output: the columns of the input, then the new ones.
     pub(crate) fn field(&self) -> &Arc<Field> {
         &self.field
+    }
+
+    /// The names of the columns of the output, for a `repr`.
+    pub(crate) fn column_names(&self) -> String {
+        let names: Vec<String> = self.field.children().iter().map(Field::name).collect();
+        names.join(", ")
     }
 
     /// The new columns of a batch whose first row has this number.
