@@ -29,6 +29,9 @@ use crate::watch::run_long;
 /// Bytes of text per batch.
 const BATCH_BYTES: usize = 16 << 20;
 
+/// The engine that was trained, the report, and the ids of the text, if they were asked for.
+type Learned = (Engine, tokenmill_core::train::TrainingReport, Option<Vec<TokenId>>);
+
 /// A tokenizer, and the ids of the text, if they were asked for.
 type Trained = (Tokenizer, Option<Py<PyAny>>);
 
@@ -49,11 +52,7 @@ pub(crate) fn train_files(
     let trained = run_long(py, progress.as_ref(), |watch| {
         let mut feed = |batch: &[&str], watch: &dyn Watch| feed_to(&mut trainer, batch, watch);
         let corpus = sources.read(documents, errors, &mut feed, watch)?;
-        let (description, mut report, ids) =
-            trainer.finish_with(&|token| allows(filter.as_ref(), token), watch)?;
-        report.skipped_documents = corpus.skipped;
-        report.replaced_documents = corpus.replaced;
-        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report, ids))
+        learn(trainer, &roles, filter.as_ref(), (corpus.skipped, corpus.replaced), watch)
     })?;
     finish(py, trained, options)
 }
@@ -73,21 +72,32 @@ pub(crate) fn train_texts(
     let mut read = |documents: &[&str], weights: &[u64], watch: &dyn Watch| {
         trainer.feed_weighted(documents, weights, watch)
     };
-    let (skipped, replaced) = read_texts(texts, options, progress.as_ref(), weights, &mut read)?;
+    let skipped_and_replaced = read_texts(texts, options, progress.as_ref(), weights, &mut read)?;
     let trained = run_long(py, progress.as_ref(), |watch| {
-        let (description, mut report, ids) =
-            trainer.finish_with(&|token| allows(filter.as_ref(), token), watch)?;
-        report.skipped_documents = skipped;
-        report.replaced_documents = replaced;
-        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report, ids))
+        learn(trainer, &roles, filter.as_ref(), skipped_and_replaced, watch)
     })?;
     finish(py, trained, options)
 }
 
-/// What takes documents, each as often as its weight says; without weights once.
+/// Learns from the documents that were counted, and compiles the tokenizer. How many documents were skipped and how
+/// many were replaced goes into the report.
+fn learn(
+    trainer: Trainer,
+    roles: &Additions,
+    filter: Option<&Py<PyAny>>,
+    skipped_and_replaced: (u64, u64),
+    watch: &dyn Watch,
+) -> Result<Learned> {
+    let (description, mut report, ids) = trainer.finish_with(&|token| allows(filter, token), watch)?;
+    (report.skipped_documents, report.replaced_documents) = skipped_and_replaced;
+    Ok((compile_with_additions(description, roles, &Hooks::default(), watch)?, report, ids))
+}
+
+/// A function that takes documents and their weights: how often each counts. Without weights each counts once.
 pub(crate) type Read<'a> = dyn FnMut(&[&str], &[u64], &dyn Watch) -> Result<()> + Send + 'a;
 
-/// Passes an iterable of str, or what exports Arrow arrays, on; returns how many documents were left out, and how many mended.
+/// Passes on an iterable of str, or data that exports Arrow arrays. Returns how many documents were skipped, and how
+/// many were replaced.
 pub(crate) fn read_texts(
     texts: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
@@ -167,7 +177,7 @@ fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Resu
 /// The tokenizer that was trained, and its ids as an array.
 pub(crate) fn finish(
     py: Python<'_>,
-    (engine, report, ids): (Engine, tokenmill_core::train::TrainingReport, Option<Vec<TokenId>>),
+    (engine, report, ids): Learned,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Trained> {
     let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
