@@ -56,7 +56,7 @@ def as_arrow(table: PretokenTable, facts: CountedFacts) -> Any:
 
 
 def as_parquet(table: PretokenTable, facts: CountedFacts) -> Any:
-    """The bytes of a Parquet file, as a buffer."""
+    """The counts as a Parquet file in memory."""
     pa, pq = _pyarrow("a .parquet file"), _pyarrow("a .parquet file", "pyarrow.parquet")
     sink = pa.BufferOutputStream()
     # No pretoken is there twice, so that a dictionary of them would only be in the way.

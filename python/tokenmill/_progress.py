@@ -69,7 +69,7 @@ def _bar() -> Iterator[Progress]:
 
 
 def _figures(done: int, total: int, seconds: float) -> str:
-    """Bytes that were read, of how many, and how many in a second: `12.5/40.0 MB, 85.3 MB/s`."""
+    """Megabytes read, the total if it is known, and the rate: `12.5/40.0 MB, 85.3 MB/s`."""
     of = f"/{total / 1e6:,.1f}" if total else ""
     rate = f", {done / seconds / 1e6:,.1f} MB/s" if seconds > 0.1 else ""
     return f"{done / 1e6:,.1f}{of} MB{rate}"

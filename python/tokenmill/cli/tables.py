@@ -162,7 +162,7 @@ class _Pieces:
         return len(content)
 
     def taken(self) -> bytes:
-        """What was written since this was asked last."""
+        """What was written since the last call."""
         held = b"".join(self._held)
         self._held.clear()
         return held
