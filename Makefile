@@ -54,7 +54,7 @@ check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs, workflows
 	cargo check --locked --manifest-path fuzz/Cargo.toml --lib --no-default-features
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict python/tokenmill tests bench fuzz
+	$(BIN)/mypy --strict python/tokenmill tests bench fuzz .ci
 	$(BIN)/python -m mypy.stubtest tokenmill._core
 	$(BIN)/python tests/stub_docs.py --check
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
@@ -68,7 +68,9 @@ dist ?= dist
 interpreters ?= $(BIN)/python
 
 wheel: $(MADE)  ## an sdist, and from it a wheel: interpreters="python3.10 python3.13" for several
-	$(MATURIN) build --profile $(profile) --locked --compression-level 9 --sdist --out $(dist) --interpreter $(interpreters)
+	$(MATURIN) build --profile $(profile) --locked --sdist --out $(dist) --interpreter $(interpreters)
+	$(BIN)/python -m pip install "zopfli>=0.4,<1"
+	$(BIN)/python .ci/shrink_wheel.py $(dist)/*.whl
 
 # For all targets together.
 minutes ?= 15
