@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from .conftest import Pipe, Run
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
+from pyarrow import feather  # noqa: E402
 
 SIZE = sum(len(text.encode()) for text in TEXTS)
 
@@ -198,6 +200,95 @@ def test_tables_come_back_with_their_ids(run: Run, folder: Path, tmp_path: Path)
     assert found["text"].to_pylist() == [*TEXTS, None, *TEXTS]
     assert found["ids"].to_pylist() == [*expected, None, *expected]
     assert found["n_tokens"].to_pylist() == [*map(len, expected), None, *map(len, expected)]
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("ids.arrow", lambda path: pa.ipc.open_file(path).read_all()),
+        ("ids.feather", feather.read_table),
+        ("ids.arrows", lambda path: pa.ipc.open_stream(path).read_all()),
+    ],
+)
+def test_tables_come_back_as_arrow_files_and_streams(
+    run: Run, folder: Path, tmp_path: Path, name: str, read: Callable[[Path], Any]
+) -> None:
+    (tmp_path / "a.parquet").write_bytes(parquet([*TEXTS, None]))
+    (tmp_path / "b.parquet").write_bytes(parquet([]))
+    for source, texts in (("a.parquet", [*TEXTS, None]), ("b.parquet", [])):
+        assert run("encode", "-t", folder, tmp_path / source, "--out", tmp_path / name).code == 0
+        found = read(tmp_path / name)
+        assert found.schema.names == ["id", "text", "ids", "n_tokens"]
+        assert found["text"].to_pylist() == texts
+        assert found["ids"].to_pylist() == [*ids_of(folder), None][: len(texts)]
+        # We read it again, too.
+        total = run("count", "-t", folder, tmp_path / name, "--json").json["total"]
+        assert total == (sum(map(len, ids_of(folder))) if texts else 0)
+
+
+def test_an_arrow_stream_goes_to_standard_output(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(parquet(TEXTS))
+    result = run("encode", "-t", folder, tmp_path / "a.parquet", "--format", "arrows")
+    assert pa.ipc.open_stream(result.out).read_all()["ids"].to_pylist() == ids_of(folder)
+
+
+def test_columns_of_tables_have_the_names_that_are_asked_for(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(parquet(["low été", None]))
+    target = tmp_path / "ids.parquet"
+
+    def columns(*words: str) -> dict[str, Any]:
+        result = run("encode", "-t", folder, tmp_path / "a.parquet", "--out", target, *words)
+        assert (result.code, "1 document, " in result.err) == (0, True), result.err
+        assert f" {len(ids)} tokens" in result.err
+        return {name: column for name, column in pq.read_table(target).to_pydict().items() if name != "id"}
+
+    tok = tokenmill.load(folder)
+    encoding = tok.encode_with_offsets("low été")
+    ids = encoding.ids
+    both = {"text": ["low été", None], "t": [ids, None]}
+    assert columns("--ids-column", "t", "--count-column", "n") == {**both, "n": [len(ids), None]}
+    assert columns("--ids-column", "t", "--count-column", "") == both
+    assert columns("--ids-column", "") == {"text": both["text"], "n_tokens": [len(ids), None]}
+    with_offsets = columns("--offsets")
+    assert list(with_offsets) == ["text", "ids", "n_tokens", "starts", "ends"]
+    assert with_offsets["starts"] == [[start for start, _ in encoding.offsets], None]
+    assert with_offsets["ends"] == [[end for _, end in encoding.offsets], None]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--ids-column", "id"), "--ids-column id is a column already"),
+        (("--count-column", "text"), "--count-column text is a column already"),
+        (("--ids-column", "", "--count-column", ""), "are both empty"),
+        (("--ids-column", "", "--offsets"), "--offsets needs the column of ids"),
+        (("--format", "ids", "--offsets"), "--offsets is for tables with ids"),
+        (("--format", "bin", "--count-column", "n"), "--count-column is for tables with ids"),
+    ],
+)
+def test_names_of_columns_that_cannot_be_are_refused(
+    run: Run, folder: Path, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "a.parquet").write_bytes(parquet(["a"]))
+    target = tmp_path / "ids.parquet"
+    result = run("encode", "-t", folder, tmp_path / "a.parquet", "--out", target, *words)
+    assert (result.code, said in result.err) == (2, True), result.err
+    assert not target.exists()
+
+
+def test_dictionaries_that_differ_go_to_a_stream_alone(run: Run, folder: Path, tmp_path: Path) -> None:
+    for name, kinds in (("a", ["x", "y"]), ("b", ["z", "y"])):
+        kind = pa.array(kinds).dictionary_encode()
+        made = pa.table({"text": ["low", "lower"], "kind": kind})
+        with pa.ipc.new_file(tmp_path / f"{name}.arrow", made.schema) as writer:
+            writer.write_table(made)
+    command = ("encode", "-t", folder, tmp_path / "a.arrow", tmp_path / "b.arrow", "--out")
+    refused = run(*command, tmp_path / "ids.arrow")
+    assert (refused.code, "has one dictionary for a column" in refused.err) == (2, True), refused.err
+    assert not (tmp_path / "ids.arrow").exists()
+    assert run(*command, tmp_path / "ids.arrows").code == 0
+    found = pa.ipc.open_stream(tmp_path / "ids.arrows").read_all()
+    assert found["kind"].to_pylist() == ["x", "y", "z", "y"]
 
 
 def test_tables_have_options(run: Run, named: Path, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ like (a/b, c.txt), and ids are printed, without --out.
 
 FILE may be compressed (.gz, .zst), a folder, a glob, or a URL. Each row of
 JSONL (.jsonl, .ndjson, or with --field), Parquet and Arrow files (--column) is
-a document. --out NAME.parquet gives tables back with their ids and n_tokens.
+a document. --out NAME.parquet gives tables back with their ids and n_tokens;
+so do NAME.arrow and .feather (an Arrow file) and NAME.arrows (a stream).
 
 Bytes of text are taken as they are, whether they are UTF-8 or not. UTF-16,
 UTF-32 with a byte-order mark, and what is compressed otherwise, are refused:
@@ -52,7 +53,7 @@ from .options import (
 )
 from .parsing import whole_number
 from .streams import check_stdout, is_terminal, say
-from .tables import as_parquet
+from .tables import TABLES, add_columns, as_tables, check_columns
 from .usage import UsageError, explain
 from .written import as_lines, as_npy, in_json, raw
 
@@ -69,6 +70,8 @@ _LONG = 1_000_000
 """Texts of fewer bytes are encoded without numpy, which takes a while to import."""
 _LARGEST = (1 << 16) - 1
 """The largest id that uint16 holds."""
+_FORMS = {"npy": "npy", "bin": "bin", "feather": "arrow", **{form: form for form in TABLES}}
+"""Endings of --out, and the format that each means."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,16 +87,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_special(parser)
     parser.add_argument(
         "--format",
-        choices=("ids", "npy", "bin", "parquet"),
-        help="ids in print, one document as a numpy array, raw numbers, or tables with ids (default: what "
-        "the ending of --out says, .npy, .bin or .parquet, else ids)",
+        choices=("ids", "npy", "bin", *TABLES),
+        help="ids in print, one document as a numpy array, raw numbers, or tables with ids: a Parquet file, "
+        "an Arrow file, an Arrow stream (default: what the ending of --out says, else ids)",
     )
     parser.add_argument(
         "--dtype",
         choices=("uint16", "uint32"),
-        help="the numbers of bin, npy and parquet (default: uint32; for bin uint16, if it holds the largest "
-        "id)",
+        help="the numbers of arrays, raw numbers and tables (default: uint32; for bin uint16, if it holds "
+        "the largest id)",
     )
+    add_columns(parser)
     parser.add_argument(
         "--num-threads", type=whole_number(1), metavar="N", help="threads (default: every core)"
     )
@@ -110,12 +114,12 @@ def run(args: argparse.Namespace) -> int:
     by_lines = args.documents == "lines"
     names = [] if texts else names_of(files, no_file=hint_of_text(files)) or [STDIN]
     _check(form, args, documents=len(texts or names))
-    if form == "parquet":
+    if form in TABLES:
         check_read_once(names, tokenizer=args.tokenizer)
         tokenizer = load_tokenizer(args)
-        counts = _Counts()
-        write_whole(args.out, as_parquet(names, tokenizer, _dtype(tokenizer, form, args.dtype), args, counts))
-        _report(args, form, _dtype(tokenizer, form, args.dtype), counts)
+        dtype, counts = _dtype(tokenizer, form, args.dtype), _Counts()
+        write_whole(args.out, as_tables(form, names, tokenizer, dtype, args, counts))
+        _report(args, form, dtype, counts)
         return 0
     batches = documents(
         names, texts, by_lines=by_lines, rows=rows_of(args), tokenizer=args.tokenizer, binary=args.binary
@@ -156,15 +160,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _form(args: argparse.Namespace) -> str:
-    """``ids``, ``npy``, ``bin`` or ``parquet``."""
+    """``ids``, ``npy``, ``bin``, or one of ``TABLES``."""
     if args.format is not None:
         return str(args.format)
     ending = "" if args.out is None else args.out.rpartition(".")[2]
-    return ending if ending in ("npy", "bin", "parquet") else "ids"
+    return _FORMS.get(ending, "ids")
 
 
 def _check(form: str, args: argparse.Namespace, *, documents: int) -> None:
     """Refuse what does not go together."""
+    check_columns(args, form)
     if form == "ids":
         if args.dtype is not None:
             raise UsageError("--dtype is for raw numbers and arrays", hint="--out NAME.bin, or --format bin")
@@ -174,10 +179,8 @@ def _check(form: str, args: argparse.Namespace, *, documents: int) -> None:
         raise UsageError(f"--format {form} and --json are two forms of output: choose one")
     if form == "npy" and (documents > 1 or args.documents == "lines"):
         raise _one_text()
-    if form == "parquet":
-        _check_parquet(args)
     if to_stdout and is_terminal(sys.stdout):
-        what = {"npy": "an array is", "bin": "raw numbers are", "parquet": "a Parquet file is"}[form]
+        what = "raw numbers are" if form == "bin" else f"{TABLES.get(form, 'an array')} is"
         raise UsageError(f"{what} not for a terminal", hint=f"--out ids.{form}")
     if args.json:
         check_stdout()
@@ -198,25 +201,6 @@ def _alone(batches: Iterable[Batch]) -> Iterator[Batch]:
         if seen > 1:
             raise _one_text()
         yield batch
-
-
-def _check_parquet(args: argparse.Namespace) -> None:
-    """Refuse what tables do not go together with."""
-    given = {
-        "--text": bool(args.texts),
-        "--binary": args.binary,
-        "--documents lines": args.documents == "lines",
-        "--field": args.field is not None,
-        "--bos": args.bos is not None,
-        "--eos": args.eos is not None,
-    }
-    if wrong := [option for option, is_given in given.items() if is_given]:
-        raise UsageError(
-            f"{wrong[0]} is not for --format parquet, which gives tables back with their ids",
-            hint="--add-special-tokens puts the tokenizer's own around each text"
-            if wrong[0] in ("--bos", "--eos")
-            else "--format bin or ids",
-        )
 
 
 def _dtype(tokenizer: Tokenizer, form: str, given: str | None) -> Literal["uint16", "uint32"]:
@@ -358,7 +342,7 @@ class _Counts:
 
 def _report(args: argparse.Namespace, form: str, dtype: str, counts: _Counts) -> None:
     """Report what was written to a file; for raw numbers always, since they do not name their type."""
-    if form in ("bin", "parquet") and args.json:
+    if (form == "bin" or form in TABLES) and args.json:
         facts = {"file": args.out, "dtype": dtype, **asdict(counts)}
         write_summary(args.out, as_json(facts), what="the ids are")
         return

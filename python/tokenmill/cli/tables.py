@@ -1,4 +1,4 @@
-"""Tables in, the same tables with ids out: what ``encode --format parquet`` writes."""
+"""Tables in, the same tables with ids out: Parquet files, Arrow files and Arrow streams."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from tokenmill import MissingExtraError
 
 from .corpora import Rows, opened
 from .files import source
-from .usage import UsageError
+from .usage import UsageError, explain
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
-__all__ = ["as_parquet"]
+__all__ = ["TABLES", "add_columns", "as_tables", "check_columns"]
+
+TABLES = {"parquet": "a Parquet file", "arrow": "an Arrow file", "arrows": "an Arrow stream"}
+"""The formats of tables, and what each is."""
 
 _GROUP = 1 << 26
-"""Bytes of columns, as they are in memory, that a row group has at least, but for the last one."""
+"""Bytes of columns, as they are in memory, that are written at once: a row group of Parquet."""
 
 
 class Counts(Protocol):
@@ -28,48 +31,121 @@ class Counts(Protocol):
         """More documents, with the bytes of their texts and their tokens."""
 
 
-def as_parquet(
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """``--ids-column``, ``--count-column`` and ``--offsets``."""
+    parser.add_argument(
+        "--ids-column",
+        metavar="NAME",
+        help="of tables, the new column of ids (default: ids); '' leaves it out",
+    )
+    parser.add_argument(
+        "--count-column",
+        metavar="NAME",
+        help="of tables, the new column of how many ids each text has (default: n_tokens); '' leaves it out",
+    )
+    parser.add_argument(
+        "--offsets",
+        action="store_true",
+        help="two more columns of tables, starts and ends: where in the text each token is, in characters",
+    )
+
+
+def check_columns(args: argparse.Namespace, form: str) -> None:
+    """Refuse what tables do not go together with, and the options of their columns without a table."""
+    columns = {
+        "--ids-column": args.ids_column is not None,
+        "--count-column": args.count_column is not None,
+        "--offsets": args.offsets,
+    }
+    if form not in TABLES:
+        if given := [option for option, is_given in columns.items() if is_given]:
+            raise UsageError(
+                f"{given[0]} is for tables with ids", hint="--out NAME.parquet, or --format parquet"
+            )
+        return
+    others = {
+        "--text": bool(args.texts),
+        "--binary": args.binary,
+        "--documents lines": args.documents == "lines",
+        "--field": args.field is not None,
+        "--bos": args.bos is not None,
+        "--eos": args.eos is not None,
+    }
+    if wrong := [option for option, is_given in others.items() if is_given]:
+        raise UsageError(
+            f"{wrong[0]} is not for --format {form}, which gives tables back with their ids",
+            hint="--add-special-tokens puts the tokenizer's own around each text"
+            if wrong[0] in ("--bos", "--eos")
+            else "--format bin or ids",
+        )
+    if args.ids_column == "" and args.offsets:
+        raise UsageError("--offsets needs the column of ids: each pair belongs to an id")
+    if args.ids_column == "" and args.count_column == "":
+        raise UsageError("--ids-column and --count-column are both empty, so that nothing would be added")
+
+
+def as_tables(
+    form: str,
     names: list[str],
     tokenizer: Tokenizer,
     dtype: Literal["uint16", "uint32"],
     args: argparse.Namespace,
     counts: Counts,
 ) -> Iterator[bytes]:
-    """The tables of all files as one Parquet file with ``ids`` and ``n_tokens``, in pieces."""
+    """The tables of all files as one, with ids and their number, in pieces. ``form`` is one of ``TABLES``."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as missing:
         raise MissingExtraError(
-            'a Parquet file needs pyarrow: pip install "tokenmill[arrow]"', extra="arrow"
+            f'{TABLES[form]} needs pyarrow: pip install "tokenmill[arrow]"', extra="arrow"
         ) from missing
     column = args.column or "text"
     pieces = _Pieces()
     writer: Any = None
     group = _Group(pyarrow)
     for name in names:
-        for batch in _encoded(pyarrow, name, column, tokenizer, dtype, args):
+        for batch in _encoded(pyarrow, form, name, column, tokenizer, dtype, args):
             if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(pieces, mode="w"), batch.schema)
+                writer = _writer(pyarrow, form, pyarrow.PythonFile(pieces, mode="w"), batch.schema)
             elif not batch.schema.equals(group.schema):
                 raise UsageError(
                     f"{source(name)}: has other columns than {source(names[0])}",
                     hint="one call for each kind of table",
                 )
-            counts.add(*_figures(pyarrow, batch, column))
+            counts.add(*_figures(pyarrow, batch, column, args))
             group.add(batch)
             if group.size >= _GROUP:
-                writer.write_table(group.taken())
+                _write(pyarrow, writer, group.taken())
                 yield pieces.taken()
     assert writer is not None  # a table without rows gives a batch without rows
     if group.rows:
-        writer.write_table(group.taken())
+        _write(pyarrow, writer, group.taken())
     writer.close()
     yield pieces.taken()
 
 
+def _writer(pyarrow: Any, form: str, file: Any, schema: Any) -> Any:
+    if form == "parquet":
+        return pyarrow.parquet.ParquetWriter(file, schema)
+    return pyarrow.ipc.new_file(file, schema) if form == "arrow" else pyarrow.ipc.new_stream(file, schema)
+
+
+def _write(pyarrow: Any, writer: Any, table: Any) -> None:
+    try:
+        writer.write_table(table)
+    except pyarrow.ArrowInvalid as error:
+        if "ictionary replacement" not in str(error):
+            raise
+        raise UsageError(
+            "an Arrow file has one dictionary for a column, and these tables have several",
+            hint="--format arrows (a stream) or parquet",
+        ) from error
+
+
 def _encoded(
     pyarrow: Any,
+    form: str,
     name: str,
     column: str,
     tokenizer: Tokenizer,
@@ -80,7 +156,7 @@ def _encoded(
     with opened(name, Rows(None, column)) as found:
         if found.form != "rows":
             raise UsageError(
-                f"{source(name)}: is no table, and --format parquet gives tables back with their ids",
+                f"{source(name)}: is no table, and --format {form} gives tables back with their ids",
                 hint="--format bin or ids, or Parquet and Arrow files",
             )
         table = found.table()
@@ -89,13 +165,16 @@ def _encoded(
                 encoded = tokenizer.encode_arrow(
                     batch,
                     column,
+                    ids_column=_column(args.ids_column, "ids"),
+                    count_column=_column(args.count_column, "n_tokens"),
+                    offsets=args.offsets,
                     dtype=dtype,
                     add_special_tokens=args.add_special_tokens,
                     special=args.special,
                     num_threads=args.num_threads,
                 )
             except (ValueError, TypeError) as error:
-                raise UsageError(f"{source(name)}: {error}") from error
+                raise UsageError(f"{source(name)}: {explain(error)[0]}") from error
             yield pyarrow.record_batch(encoded)
 
 
@@ -109,11 +188,23 @@ def _or_empty(pyarrow: Any, schema: Any, batches: Iterable[Any]) -> Iterator[Any
         yield pyarrow.RecordBatch.from_pylist([], schema=schema)
 
 
-def _figures(pyarrow: Any, batch: Any, column: str) -> tuple[int, int, int]:
+def _column(given: str | None, default: str) -> str | None:
+    """The name of a new column; ``None`` for the empty one, which leaves it out."""
+    return default if given is None else given or None
+
+
+def _figures(pyarrow: Any, batch: Any, column: str, args: argparse.Namespace) -> tuple[int, int, int]:
     """Documents, bytes of text, tokens."""
     import pyarrow.compute as compute
 
-    texts, tokens = batch.column(batch.schema.get_field_index(column)), batch.column("n_tokens")
+    def found(name: str) -> Any:
+        return batch.column(batch.schema.get_field_index(name))
+
+    texts = found(column)
+    if (count_column := _column(args.count_column, "n_tokens")) is not None:
+        tokens = found(count_column)
+    else:
+        tokens = compute.list_value_length(found(args.ids_column or "ids"))
     if pyarrow.types.is_dictionary(texts.type):
         texts = texts.dictionary_decode()
     size = compute.sum(compute.binary_length(texts)).as_py() or 0

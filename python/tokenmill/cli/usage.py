@@ -36,7 +36,7 @@ _NAMES = (
     *("max_token_length", "documents", "alphabet", "end_of_word_form", "end_of_word"),
     *(f"{role}_token" for role in ("add_bos", "add_eos", "bos", "eos", "unk", "sep", "pad", "cls", "mask")),
     *("errors", "num_threads", "special", "undefined", "lossy"),
-    *("field", "column"),
+    *("field", "column", "ids_column", "count_column", "offsets"),
     *("train_on", "allow_empty", "literals", "template", "add_generation_prompt"),
 )
 _NAME = "|".join(_NAMES)
