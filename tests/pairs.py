@@ -215,10 +215,10 @@ def fresh() -> dict[str, Callable[[], Any]]:
 # ---- classes and their members ----------------------------------------------------------------
 
 INTERNAL = {
-    "tokenmill._count_pretokens.PartialCounts": "of one worker of an engine, which has one thread",
-    "tokenmill._counted_facts.CountedFacts": "a plain record",
+    "tokenmill._counts.counting.PartialCounts": "of one worker of an engine, which has one thread",
+    "tokenmill._counts.facts.CountedFacts": "a plain record",
     "tokenmill._forks.OwnLock": "a lock itself, tested by name",
-    "tokenmill._pretoken_sum.PretokenSum": "what one call adds up",
+    "tokenmill._counts.sums.PretokenSum": "what one call adds up",
     "tokenmill.chat.encoding.Known": "what an encoding that was pickled is made of",
     "tokenmill.compat.langchain.TextSplitter": "a class of LangChain that calls Tokenizer.chunk",
     "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",

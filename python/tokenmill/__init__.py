@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from . import polars as polars
     from . import ray as ray
     from . import spark as spark
-    from ._count_pretokens import count_pretokens
+    from ._counts.counting import count_pretokens
     from ._train import train
     from .chunks import Chunk, Chunks
     from .editing import Edit
@@ -104,7 +104,7 @@ else:
         "editing": "editing",
         "collator": "model_inputs",
         "compare_vocab_sizes": "vocab_sizes",
-        "count_pretokens": "_count_pretokens",
+        "count_pretokens": "_counts.counting",
         "embedding_plan": "embedding_plan",
         "errors": "errors",
         "explain": "explain",

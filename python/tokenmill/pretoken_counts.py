@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, final
 
 from ._core import PretokenTable
-from ._counted_arrow import as_arrow, from_arrow
-from ._counted_facts import CountedFacts, check_total, read_facts
-from ._counted_files import as_plain, check_parts, from_plain, load_counts, save_counts
-from ._pretoken_sum import PretokenSum
+from ._counts.facts import CountedFacts, check_total, read_facts
+from ._counts.files import as_plain, check_parts, from_plain, load_counts, save_counts
+from ._counts.sums import PretokenSum
+from ._counts.tables import as_arrow, from_arrow
 from ._reading import common_facts
 from ._train_inputs import misuse
 

@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._core import Tokenizer
-from ._count_pretokens import reading_options
-from ._counted_facts import read_facts
+from ._counts.counting import reading_options
+from ._counts.facts import read_facts
 from ._engines.counted import counts_of_bytes, new_folder, sum_of, write_facts
 from ._engines.ray_tasks import count_block, no_counts, row_count, sum_share
 from ._engines.sent import SentTokenizer, missing

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._core import Tokenizer
-from ._count_pretokens import reading_options
+from ._counts.counting import reading_options
 from ._engines.counted import nothing_counted
 from ._engines.sent import SentTokenizer, missing
 from ._engines.spark_counts import collected, written

@@ -305,7 +305,7 @@ def test_rare_pretokens_are_dropped_after_the_sum(spark: Any, native: Any, tmp_p
 
 
 def test_large_counts_are_exact_and_larger_ones_an_error(spark: Any, native: Any, tmp_path: Path) -> None:
-    from tokenmill._count_pretokens import reading_options
+    from tokenmill._counts.counting import reading_options
     from tokenmill._engines import spark_counts, spark_tasks
 
     options = reading_options()

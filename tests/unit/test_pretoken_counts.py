@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tokenmill
 from tokenmill import PretokenCounts, TrainingError, count_pretokens, merge_counts, train
-from tokenmill._count_pretokens import PartialCounts, reading_options
+from tokenmill._counts.counting import PartialCounts, reading_options
 
 WORDS = ["low", "lower", "lowest", "new", "newer", "newest", "wide", "wider", "widest", "мир", "мира", "漢字"]
 WORDS += ["e\u0301t", "été", "123", "4567", "don't", "(a)", "_x_"]

@@ -7,11 +7,11 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._count_pretokens import PartialCounts
-from .._counted_facts import CountedFacts
-from .._counted_files import FACTS, as_plain, from_plain
+from .._counts.counting import PartialCounts
+from .._counts.facts import CountedFacts
+from .._counts.files import FACTS, as_plain, from_plain
+from .._counts.sums import MOST, NOTHING, PretokenSum, sum_of_figures
 from .._forks import waited_for
-from .._pretoken_sum import MOST, NOTHING, PretokenSum, sum_of_figures
 from ..errors import TrainingError
 from ..pretoken_counts import PretokenCounts, without_rare
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._count_pretokens import PartialCounts
+from .._counts.counting import PartialCounts
 from .._forks import waited_for
 from .counted import counts_of_bytes, counts_to_bytes, nothing_counted, shares, sum_of, write_part
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._count_pretokens import PartialCounts
+from .._counts.counting import PartialCounts
 from .._forks import waited_for
 from .counted import FIGURES
 from .sent import SentTokenizer

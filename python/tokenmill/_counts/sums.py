@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from . import _core
-from ._core import PretokenTable
+from .. import _core
+from .._core import PretokenTable
 
 __all__ = ["MOST", "NOTHING", "Figures", "PretokenSum", "sum_of_figures"]
 

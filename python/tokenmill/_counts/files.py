@@ -10,17 +10,17 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import _core
-from ._core import PretokenTable
-from ._counted_arrow import as_parquet, from_parquet, is_there
-from ._counted_facts import CountedFacts, check_total, damaged, read_facts
-from ._files import write_file
-from ._forks import waited_for
-from ._pretoken_sum import PretokenSum, sum_of_figures
-from ._reading import common_facts
-from ._train_inputs import misuse
-from .errors import FormatError, TrainingError
-from .sources.remote import is_url, remote, urls
+from .. import _core
+from .._core import PretokenTable
+from .._files import write_file
+from .._forks import waited_for
+from .._reading import common_facts
+from .._train_inputs import misuse
+from ..errors import FormatError, TrainingError
+from ..sources.remote import is_url, remote, urls
+from .facts import CountedFacts, check_total, damaged, read_facts
+from .sums import PretokenSum, sum_of_figures
+from .tables import as_parquet, from_parquet, is_there
 
 __all__ = ["FACTS", "as_plain", "check_parts", "from_plain", "load_counts", "save_counts"]
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from . import _core
-from ._counted_facts import CountedFacts
-from ._pretoken_sum import NOTHING, PretokenSum, sum_of_figures
-from ._progress import follower
-from ._reading import BERT, SENTENCEPIECE, check_literals, facts_of, resolved
-from ._train_inputs import SupportsArrow, check_rows, expand, misuse, weights
-from .pretoken_counts import PretokenCounts, check_min_count, without_rare
+from .. import _core
+from .._progress import follower
+from .._reading import BERT, SENTENCEPIECE, check_literals, facts_of, resolved
+from .._train_inputs import SupportsArrow, check_rows, expand, misuse, weights
+from ..pretoken_counts import PretokenCounts, check_min_count, without_rare
+from .facts import CountedFacts
+from .sums import NOTHING, PretokenSum, sum_of_figures
 
 __all__ = ["PartialCounts", "count_pretokens", "reading_options"]
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ._core import PretokenTable
-from ._pretoken_sum import MOST, Figures
-from ._reading import BERT, SENTENCEPIECE
-from .errors import FormatError
+from .._core import PretokenTable
+from .._reading import BERT, SENTENCEPIECE
+from ..errors import FormatError
+from .sums import MOST, Figures
 
 __all__ = ["FORMAT", "VERSION", "CountedFacts", "check_total", "damaged", "read_facts"]
 

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import _core
-from ._core import PretokenTable
-from ._counted_facts import FORMAT, CountedFacts, damaged, read_facts
-from ._forks import waited_for
-from ._pretoken_sum import MOST, PretokenSum
-from ._train_inputs import misuse
-from .errors import MissingExtraError, TrainingError
+from .. import _core
+from .._core import PretokenTable
+from .._forks import waited_for
+from .._train_inputs import misuse
+from ..errors import MissingExtraError, TrainingError
+from .facts import FORMAT, CountedFacts, damaged, read_facts
+from .sums import MOST, PretokenSum
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,0 +1,1 @@
+"""Counted pretokens: counting, summing and storing them. Users see ``pretoken_counts``."""
