@@ -181,6 +181,22 @@ def test_urls_are_read(run: Run, folder: Path) -> None:
     assert "memory://cli/none: no such file" in run("count", "-t", folder, "memory://cli/none").err
 
 
+def test_ids_and_counts_are_written_behind_urls(run: Run, folder: Path, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    (tmp_path / "a.txt").write_bytes(b"low lower")
+    tok = tokenmill.load(folder)
+    assert run("encode", "-t", folder, tmp_path / "a.txt", "--out", "memory://out/ids.bin").code == 0
+    assert np.frombuffer(memory.cat("/out/ids.bin"), np.uint16).tolist() == tok.encode("low lower")
+    (tmp_path / "a.parquet").write_bytes(parquet(TEXTS))
+    assert run("encode", "-t", folder, tmp_path / "a.parquet", "--out", "memory://out/a.parquet").code == 0
+    assert pq.read_table(memory.open("/out/a.parquet"))["ids"].to_pylist() == ids_of(folder)
+    assert run("count-pretokens", tmp_path / "a.txt", "--out", "memory://out/a.counts").code == 0
+    assert tokenmill.PretokenCounts.load("memory://out/a.counts").pretokens == 2
+    refused = run("encode", "-t", folder, tmp_path / "a.txt", "--out", "https://a.test/ids.bin")
+    assert "https://a.test/ids.bin: a web server takes no files" in refused.err
+
+
 # ---- tables out -------------------------------------------------------------------------------
 
 

@@ -25,6 +25,8 @@ MARK = ("--alphabet", "chars", "--end-of-word", "</w>")
         ("x", MARK, ["hint: --end-of-word-form suffix"]),
         ("missing/x.json", (), ["missing: the folder does not exist"]),
         ("missing/x.tiktoken", ("--lossy",), ["missing: the folder does not exist"]),
+        ("s3://bucket/x.json", (), ["s3://bucket/x.json: is a URL", "hint: --out FOLDER/, and copy"]),
+        ("memory://x/", (), ["memory://x/: is a URL"]),
     ],
 )
 def test_it_is_refused_before_a_byte_is_read(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .. import _core
 from .._core import PretokenTable
-from .._files import write_file
+from .._files import write_to
 from .._forks import waited_for
 from .._reading import common_facts
 from .._train_inputs import misuse
@@ -81,13 +81,13 @@ def from_plain(content: bytes, path: str | None = None) -> tuple[PretokenTable, 
 
 
 def save_counts(path: str | os.PathLike[str], table: PretokenTable, facts: CountedFacts) -> None:
-    """Write a file whole or not at all, in the format that its name asks for."""
+    """Write a file, here or behind a URL, whole or not at all, in the format that its name asks for."""
     name = os.fspath(path)
     ending = Path(name).suffix
     if ending == ".parquet" or (not ending and is_there()):
-        write_file(name, [as_parquet(table, facts)])
+        write_to(name, [as_parquet(table, facts)])
     else:
-        write_file(name, as_plain(table, facts))
+        write_to(name, as_plain(table, facts))
 
 
 def load_counts(path: str | os.PathLike[str]) -> tuple[PretokenTable, CountedFacts]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["as_arrow", "as_parquet", "from_arrow", "from_parquet", "is_there"]
 
+_DIGEST = f"{FORMAT}.sha256".encode()
+"""Beside the facts in the schema of a Parquet file: the digest of their JSON."""
+
 
 def is_there() -> bool:
     """Whether pyarrow is installed."""
@@ -61,7 +64,10 @@ def as_parquet(table: PretokenTable, facts: CountedFacts) -> Any:
     sink = pa.BufferOutputStream()
     # No pretoken is there twice, so that a dictionary of them would only be in the way.
     options = {"compression": "zstd", "use_dictionary": False, "write_page_checksum": True}
-    pq.write_table(as_arrow(table, facts), sink, **options)
+    # Parquet has checksums of pages, and none of what the schema says.
+    arrow = as_arrow(table, facts)
+    sealed = {**arrow.schema.metadata, _DIGEST: _digest(facts.as_json())}
+    pq.write_table(arrow.replace_schema_metadata(sealed), sink, **options)
     return memoryview(sink.getvalue())
 
 
@@ -116,8 +122,17 @@ def _places(schema: Any) -> tuple[int, int]:
 
 
 def _facts_in(schema: Any, path: str | None) -> CountedFacts | None:
-    found = (schema.metadata or {}).get(FORMAT.encode())
+    metadata = schema.metadata or {}
+    found, digest = metadata.get(FORMAT.encode()), metadata.get(_DIGEST)
+    if found is not None and digest not in (None, _digest(found)):
+        raise damaged(path, "facts", "are damaged: the checksum is that of other bytes", "checksum")
     return None if found is None else read_facts(found, path)
+
+
+def _digest(facts: bytes) -> bytes:
+    with waited_for:
+        import hashlib
+    return hashlib.sha256(facts).hexdigest().encode()
 
 
 def _table_of(pretokens: Any, counts: Any) -> PretokenTable:

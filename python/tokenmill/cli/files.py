@@ -220,7 +220,7 @@ def is_slashed(out: str) -> bool:
 
 
 def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: str = "--out") -> None:
-    """Write to standard output, or to the file ``out``, which is replaced at once or not at all.
+    """Write to standard output, or to the file or URL ``out``, which is replaced at once or not at all.
 
     What is long comes in pieces. ``option`` is what the name was given with.
     """
@@ -232,11 +232,11 @@ def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: s
         raise UsageError(f"{option} is empty", hint=f"{option} FILE, or leave it out")
     if is_slashed(out):
         raise UsageError(f"{out}: is the name of a folder", hint=f"{option} {out}NAME")
-    from .._files import write_file
+    from .._files import write_to
 
     with naming(out):
         try:
-            write_file(out, pieces)
+            write_to(out, pieces)
         except IsADirectoryError as error:
             if error.filename != out:
                 raise

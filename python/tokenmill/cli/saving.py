@@ -119,6 +119,11 @@ def _check_name(out: str) -> None:
     """Refuse what cannot be the name of a file, and what the system refuses, such as a loop of links."""
     if not out:
         raise UsageError("--out is empty", hint="--out FOLDER/")
+    if "://" in out and not Path(out).exists():
+        raise UsageError(
+            f"{out}: is a URL, and a tokenizer is saved on this machine",
+            hint="--out FOLDER/, and copy that folder to the store",
+        )
     with contextlib.suppress(FileNotFoundError):
         Path(out).stat()
 

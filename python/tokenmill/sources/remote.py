@@ -1,20 +1,25 @@
-"""Files behind URLs, by fsspec."""
+"""Files behind URLs, by fsspec: read, and written whole."""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from .._forks import waited_for
 from ..errors import MissingExtraError
 from .faults import unusable
 
-__all__ = ["Remote", "is_url", "remote", "urls"]
+__all__ = ["Remote", "is_url", "remote", "urls", "write_remote"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _WEB = ("http://", "https://")
+_GROWING = {"arrow_hdfs", "ftp", "hdfs", "sftp", "smb", "ssh", "webhdfs"}
+"""Stores in which a file is seen while it grows. In a store of objects it is there when all of it is."""
 
 
 def is_url(name: str) -> bool:
@@ -61,6 +66,33 @@ def urls(url: str) -> tuple[list[str], bool]:
         if url.startswith(_WEB) or files.info(path)["type"] != "directory":
             return [url], False
         return sorted(_name(files, each, url) for each in files.find(path)), True
+
+
+def write_remote(url: str, pieces: Iterable[bytes]) -> None:
+    """Write the file behind a URL whole or not at all. The pieces go to this machine's disk first."""
+    if url.startswith(_WEB):
+        raise OSError(errno.EROFS, "a web server takes no files; write to a store or to this machine", url)
+    files, path = _files(url)
+    with waited_for:
+        import tempfile
+    with tempfile.TemporaryDirectory() as scratch:
+        local = Path(scratch, "written")
+        with local.open("wb") as file:
+            file.writelines(pieces)
+        protocols = {files.protocol} if isinstance(files.protocol, str) else set(files.protocol)
+        with _asking(url):
+            if not protocols & _GROWING:
+                files.put_file(str(local), path)
+                return
+            folder, _, name = path.rpartition("/")
+            draft = f"{folder}/.{name[:80]}-{os.urandom(8).hex()}"
+            try:
+                files.put_file(str(local), draft)
+                files.mv(draft, path)
+            except BaseException:
+                if files.exists(draft):
+                    files.rm_file(draft)
+                raise
 
 
 def _files(url: str) -> tuple[Any, str]:
