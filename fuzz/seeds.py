@@ -258,6 +258,26 @@ def seeds(vocab: Path) -> Iterator[tuple[str, str, bytes]]:
             yield "folder", f"{path.parent.name}-{which}", folder_of(path.parent, which)
 
 
+def json_lines() -> Iterator[bytes]:
+    """What JSON has, behind the byte that chooses the field and the length of blocks."""
+    lines = [
+        '{"text": "low lower", "id": [1, -2.5e+3, true, null, {"text": "no"}]}',
+        '{"a": {"b": "\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83e\\udd8a"}, "text": "é🦊"}',
+        '{"text": null, "a": null}',
+        " \t\r",
+        '{"text": "first", "text": "last", "a": {"b": "first"}, "a": {"b": "last"}}',
+        '{"text": "\\ud83e", "a": {"b": "\\udd8a"}, "n": [NaN, Infinity, -Infinity]}',
+        '{"t\\u0065xt": "", "a": {"b": ""}}',
+    ]
+    joined = "\n".join(lines).encode()
+    for choice in (0, 1, 2, 7, 255):
+        yield bytes([choice]) + joined + b"\n"
+        yield from (bytes([choice]) + line.encode() for line in lines)
+        yield (
+            bytes([choice]) + b"\xef\xbb\xbf" + lines[0].encode() + b'\n{"text": "\xff", "a": {"b": "\xc3"}}'
+        )
+
+
 def states(read: Path) -> Iterator[tuple[str, str, bytes]]:
     """The state of every small tokenizer.json, without what stands before it and its checksum."""
     try:
@@ -292,6 +312,8 @@ def main() -> None:
     for target, name, seed in seeds(options.data / "vocab"):
         write(target, name, seed)
     write("charsmap", "small", small_charsmap() + b"abc" + b"\x00\x03")
+    for i, seed in enumerate(json_lines()):
+        write("json_lines", str(i), seed)
     for target, name, seed in states(options.out):
         write(target, name, seed)
     chance = random.Random(0)
