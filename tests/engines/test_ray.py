@@ -123,15 +123,19 @@ def test_an_actor_that_dies_in_a_batch_changes_nothing(
 
 
 @pytest.mark.slow
-def test_a_large_vocabulary(ray: Any, native: Any, data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_a_large_vocabulary(ray: Any, native: Any, model: str, data: Path, tmp_path: Path) -> None:
     texts = large_corpus(data)
-    whole = native.train(texts=texts, **LARGE)
+    reading, _ = MODELS[model]
+    whole = train_from_texts(native, model, texts, vocab_size=LARGE)
+    assert len(whole) == LARGE
     for parts in (2, 9):
         ds = ray.data.from_arrow(pa.table({"text": texts})).repartition(parts)
-        counts = native.ray.count_pretokens(ds, parts=parts)
-        assert native.train(counts=counts, **LARGE).fingerprint == whole.fingerprint
-    native.ray.count_pretokens(ds, out=str(tmp_path / "counts"))
-    assert native.train(counts=tmp_path / "counts", **LARGE) == whole
+        counts = native.ray.count_pretokens(ds, parts=parts, **reading)
+        found = train_from_counts(native, model, counts, vocab_size=LARGE)
+        assert found.fingerprint == whole.fingerprint
+    native.ray.count_pretokens(ds, out=str(tmp_path / "counts"), **reading)
+    assert train_from_counts(native, model, tmp_path / "counts", vocab_size=LARGE) == whole
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -266,14 +266,19 @@ def test_a_batch_is_cut_before_its_offsets_overflow(tok: Any, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_a_large_vocabulary(spark: Any, native: Any, data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_a_large_vocabulary(spark: Any, native: Any, model: str, data: Path, tmp_path: Path) -> None:
     texts = large_corpus(data)
-    whole = native.train(texts=texts, **LARGE)
+    reading, _ = MODELS[model]
+    whole = train_from_texts(native, model, texts, vocab_size=LARGE)
+    assert len(whole) == LARGE
     for partitions in (2, 9):
         df = spark.createDataFrame(pa.table({"text": texts})).repartition(partitions)
-        assert native.train(counts=native.spark.count_pretokens(df), **LARGE).fingerprint == whole.fingerprint
-    native.spark.count_pretokens(df, out=str(tmp_path / "counts"))
-    assert native.train(counts=tmp_path / "counts", **LARGE) == whole
+        counts = native.spark.count_pretokens(df, **reading)
+        found = train_from_counts(native, model, counts, vocab_size=LARGE)
+        assert found.fingerprint == whole.fingerprint
+    native.spark.count_pretokens(df, out=str(tmp_path / "counts"), **reading)
+    assert train_from_counts(native, model, tmp_path / "counts", vocab_size=LARGE) == whole
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ def corpus() -> list[str | None]:
     return documents(3000, 100_000)
 
 
-#: What is learned from `large_corpus`.
-LARGE: dict[str, Any] = {"vocab_size": 32_000}
+#: How much is learned from `large_corpus`.
+LARGE = 32_000
 
 
 def large_corpus(data: Path) -> list[str]:
@@ -39,10 +40,10 @@ def large_corpus(data: Path) -> list[str]:
     return texts
 
 
-def train_from_texts(native: Any, model: str, texts: list[str | None]) -> Any:
-    reading, learning = MODELS[model]
-    return native.train(texts=[text for text in texts if text is not None], **{**reading, **learning})
+def train_from_texts(native: Any, model: str, texts: Iterable[str | None], **learning: Any) -> Any:
+    options = {**MODELS[model][0], **MODELS[model][1], **learning}
+    return native.train(texts=[text for text in texts if text is not None], **options)
 
 
-def train_from_counts(native: Any, model: str, counts: Any) -> Any:
-    return native.train(counts=counts, **MODELS[model][1])
+def train_from_counts(native: Any, model: str, counts: Any, **learning: Any) -> Any:
+    return native.train(counts=counts, **{**MODELS[model][1], **learning})
