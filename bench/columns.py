@@ -2,13 +2,14 @@
 
     python bench/columns.py                              400 MB of English, code and many languages, Llama 3.1
     python bench/columns.py --megabytes 100 --only memory parquet
+    python bench/columns.py --megabytes 2000 --rounds 3 --only arrow ray ray-ready
 
 Each job has a process of its own. What a job costs is the CPU time of all its processes, those of Ray and
 the JVM among them: this process adopts what they leave behind, and waits for all. Ray and Spark spend more
 on moving rows than we do on encoding them. So each runs twice: with our function, and with one that returns
 ready ids of the same lengths; the difference is what encoding costs there, beside what `encode_arrow` costs
-for the same batches in one process. Needs `pip install "tokenmill[engines]"` for Ray and Spark, and Java 17
-or newer.
+for the same batches in one process. Jobs of Ray differ by a second in any case: of less than 2,000 MB the
+difference says little. Needs `pip install "tokenmill[engines]"` for Ray and Spark, and Java 17 or newer.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ import data
 from tokenmill._engines.sent import SentTokenizer
 
 MB = 1_000_000
-FILES = 8
+FILE = 50
+"""Megabytes of text in a file, about: what Ray has in a block."""
 BATCH = 2000
 """Rows of a batch: about 4 MB."""
 
@@ -48,24 +50,23 @@ def prepare(folder: Path, megabytes: int) -> None:
     texts = [
         data.text(name, 10 * MB).decode("utf-8", "replace") for name in ("english", "code", "multilingual")
     ]
-    documents: list[str] = []
-    size, at, turn = 0, [0, 0, 0], 0
+    at, turn = [0, 0, 0], 0
     lengths = (500, 1000, 2000, 4000)
-    while size < megabytes * MB:
-        which = turn % len(texts)
-        text, start = texts[which], at[which]
-        document = text[start : start + lengths[turn // 3 % 4]]
-        at[which] = start + len(document) if start + len(document) < len(text) else turn % 499
-        documents.append(document)
-        size += len(document.encode())
-        turn += 1
     tok = tokenizer()
-    share = -(-len(documents) // FILES)
-    for number in range(FILES):
-        part = documents[number * share : (number + 1) * share]
-        column = pa.array(part, pa.string())
-        table = pa.table({"id": range(len(part)), "text": column, "n": tok.count_batch(column)})
-        pq.write_table(table, folder / f"docs-{number}.parquet", row_group_size=BATCH)
+    for number in range(-(-megabytes // FILE)):
+        documents: list[str] = []
+        left = min(FILE, megabytes - number * FILE) * MB
+        while left > 0:
+            which = turn % len(texts)
+            text, start = texts[which], at[which]
+            document = text[start : start + lengths[turn // 3 % 4]]
+            at[which] = start + len(document) if start + len(document) < len(text) else turn % 499
+            documents.append(document)
+            left -= len(document.encode())
+            turn += 1
+        column = pa.array(documents, pa.string())
+        table = pa.table({"id": range(len(documents)), "text": column, "n": tok.count_batch(column)})
+        pq.write_table(table, folder / f"docs-{number:03}.parquet", row_group_size=BATCH)
 
 
 def tokenizer() -> Any:
@@ -122,15 +123,20 @@ def arrow(folder: str) -> dict[str, Any]:
     import pyarrow.parquet as pq
 
     tok = tokenizer()
-    small = list(batches(folder))
-    large = [pq.read_table(path) for path in sorted(Path(folder).glob("docs-*.parquet"))]
-    found = {}
-    for name, several in (("cpu_of_batches", small), ("cpu_of_files", large)):
-        before = time.process_time()
+    paths = sorted(Path(folder).glob("docs-*.parquet"))
+    ways: dict[str, Iterator[Any]] = {
+        "cpu_of_batches": batches(folder),
+        "cpu_of_files": map(pq.read_table, paths),
+    }
+    found = dict.fromkeys(ways, 0.0)
+    size = 0
+    for name, several in ways.items():
         for one in several:
+            before = time.process_time()
             pa.table(tok.encode_arrow(one))
-        found[name] = time.process_time() - before
-    return {"mb_s": text_bytes(small) / MB / found["cpu_of_batches"], **found}
+            found[name] += time.process_time() - before
+            size += one["text"].nbytes if name == "cpu_of_batches" else 0
+    return {"mb_s": size / MB / found["cpu_of_batches"], **found}
 
 
 def parquet(folder: str) -> dict[str, Any]:
@@ -164,12 +170,12 @@ def parquet(folder: str) -> dict[str, Any]:
 
 
 def peak(folder: str, share: int) -> dict[str, Any]:
-    """Peak memory of a stream over a share of the files, above that before it begins."""
+    """Peak memory of a stream over one file in so many, above that before it begins."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     tok = tokenizer()
-    paths = sorted(Path(folder).glob("docs-*.parquet"))[:: FILES // share]
+    paths = sorted(Path(folder).glob("docs-*.parquet"))[::share]
 
     def source() -> Iterator[Any]:
         for path in paths:
@@ -299,8 +305,8 @@ JOBS: dict[str, Callable[[str], dict[str, Any]]] = {
     "memory": memory,
     "arrow": arrow,
     "parquet": parquet,
-    "peak-100": lambda folder: peak(folder, FILES // 4),
-    "peak-400": lambda folder: peak(folder, FILES),
+    "peak-quarter": lambda folder: peak(folder, 4),
+    "peak": lambda folder: peak(folder, 1),
     "ray": lambda folder: on_ray(folder, ours=True),
     "ray-ready": lambda folder: on_ray(folder, ours=False),
     "spark": lambda folder: on_spark(folder, ours=True),
