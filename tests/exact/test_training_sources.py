@@ -125,9 +125,24 @@ def test_counts_of_every_source_are_those_of_the_texts(sources: dict[str, dict[s
         assert tokenmill.count_pretokens(**given) == expected, kind
 
 
-@pytest.mark.slow
-def test_english_and_multilingual_from_every_source(english: str, multilingual: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def large_sources(
+    english: str, multilingual: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, Any]]:
+    """English and many languages, 80 MB."""
     texts = documents(english, len(english.encode())) + documents(multilingual, len(multilingual.encode()))
     # As many files as there are documents would be half a million.
     joined = ["".join(texts[start : start + 40]) for start in range(0, len(texts), 40)]
-    check(written(tmp_path, joined), vocab_size=32_000)
+    return written(tmp_path_factory.mktemp("sources"), joined)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"model": "unigram"}, {"model": "wordpiece", "unk_token": "[UNK]"}],
+    ids=["bpe", "unigram", "wordpiece"],
+)
+def test_english_and_multilingual_from_every_source(
+    large_sources: dict[str, dict[str, Any]], options: dict[str, Any]
+) -> None:
+    check(large_sources, vocab_size=32_000, **options)
