@@ -1,8 +1,8 @@
-"""Packs wheels again with zopfli: the same files, bytes and attributes, about 3 % smaller.
+"""Packs wheels again with zopfli: the same files, dates and permissions, about 3 % smaller.
 
-A wheel is a zip file, and pip reads no method of compression but deflate. zopfli looks longer for a shorter
-deflate stream than zlib does; ``zipfile`` cannot write one that is there already, so the archive is written
-here, as APPNOTE.TXT 6.3 of the format has it (no zip64: a wheel that needs it is refused).
+A wheel is a zip file, and pip reads no method of compression but deflate. zopfli searches longer for a
+shorter deflate stream than zlib does; ``zipfile`` cannot write one that is there already, so the archive is
+written here, as APPNOTE.TXT 6.3 of the format has it (no zip64: a wheel that needs it is refused).
 
     python .ci/shrink_wheel.py dist/*.whl
 """
@@ -59,20 +59,20 @@ def contents(archive: zipfile.ZipFile) -> list[tuple[str, bytes, int, tuple[int,
 
 
 def shrink(wheel: Path) -> None:
-    """Replaces a wheel by a smaller one with the same contents."""
+    """Replaces a wheel by one with the same contents, if that is smaller."""
     packed = wheel.with_name(f"{wheel.name}.part")
-    with zipfile.ZipFile(wheel) as archive:
-        try:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
             packed.write_bytes(pack(archive))
             with zipfile.ZipFile(packed) as smaller:
                 if contents(smaller) != contents(archive):
                     raise SystemExit(f"{wheel}: packed again, it has other contents")
-            before, after = wheel.stat().st_size, packed.stat().st_size
-        except BaseException:
-            packed.unlink(missing_ok=True)
-            raise
-    packed.replace(wheel)
-    print(f"{wheel.name}: {before:,} -> {after:,} bytes")
+        before, after = wheel.stat().st_size, packed.stat().st_size
+        if after < before:
+            packed.replace(wheel)
+        print(f"{wheel.name}: {before:,} -> {min(before, after):,} bytes")
+    finally:
+        packed.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

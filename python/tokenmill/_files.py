@@ -1,4 +1,4 @@
-"""Files other than tokenizers: telling those that are not text, and writing one whole, here or elsewhere."""
+"""Files other than tokenizers: telling those that are not text, and writing one whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,21 +10,10 @@ from pathlib import Path
 
 from ._core import not_text
 
-__all__ = ["not_text", "write_file", "write_to"]
+__all__ = ["not_text", "write_file"]
 
 #: How a new file is opened: on Windows as bytes, and by no child process.
 _NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-def write_to(out: str, pieces: Iterable[bytes]) -> None:
-    """Write ``pieces`` to a path or a URL, as ``write_file`` and ``write_remote`` do. Raises ``OSError``."""
-    if "://" in out:
-        from .sources.remote import is_url, write_remote
-
-        if is_url(out):
-            write_remote(out, pieces)
-            return
-    write_file(out, pieces)
 
 
 def write_file(out: str, pieces: Iterable[bytes]) -> None:

@@ -102,12 +102,12 @@ def count_pretokens(
     """
     pa, data, cluster = _libraries()
     check_min_count(min_count)
-    if out is not None:
-        out = new_folder(out)
     if known := _known_schema(ds, pa):
         check_column(known, column)
     options = reading_options(**reading, num_threads=max(1, int(num_cpus)))
     nothing = no_counts(options)  # raises what is wrong with them
+    if out is not None:
+        out = new_folder(out)
     if parts is None:
         parts = max(1, int(cluster.cluster_resources().get("CPU", 1)))
     partial_counts = ds.map_batches(

@@ -275,6 +275,7 @@ def test_columns_of_tables_have_the_names_that_are_asked_for(run: Run, folder: P
     ("words", "said"),
     [
         (("--ids-column", "id"), "--ids-column id is a column already"),
+        (("--ids-column", "starts", "--offsets"), '--offsets would add a second column "starts"'),
         (("--count-column", "text"), "--count-column text is a column already"),
         (("--ids-column", "", "--count-column", ""), "are both empty"),
         (("--ids-column", "", "--offsets"), "--offsets needs the column of ids"),
@@ -290,6 +291,39 @@ def test_names_of_columns_that_cannot_be_are_refused(
     result = run("encode", "-t", folder, tmp_path / "a.parquet", "--out", target, *words)
     assert (result.code, said in result.err) == (2, True), result.err
     assert not target.exists()
+
+
+@pytest.mark.parametrize("kind", ["string_view", "binary_view", "dictionary", "large_binary"])
+@pytest.mark.parametrize("name", ["ids.arrow", "ids.parquet"])
+def test_text_of_every_type_is_counted(run: Run, folder: Path, tmp_path: Path, kind: str, name: str) -> None:
+    texts = pa.array(["low été", None, "low été"])
+    typed = texts.dictionary_encode() if kind == "dictionary" else texts.cast(getattr(pa, kind)())
+    with pa.ipc.new_file(tmp_path / "a.arrow", pa.schema([("text", typed.type)])) as writer:
+        writer.write_table(pa.table({"text": typed}))
+    result = run("encode", "-t", folder, tmp_path / "a.arrow", "--out", tmp_path / name)
+    assert (result.code, "2 documents, 18 bytes" in result.err) == (0, True), result.err
+
+
+def test_columns_that_parquet_cannot_hold_are_told(run: Run, folder: Path, tmp_path: Path) -> None:
+    made = pa.table({"text": ["low"], "span": pa.array([(1, 2, 3)], pa.month_day_nano_interval())})
+    with pa.ipc.new_file(tmp_path / "a.arrow", made.schema) as writer:
+        writer.write_table(made)
+    result = run("encode", "-t", folder, tmp_path / "a.arrow", "--out", tmp_path / "ids.parquet")
+    assert "error: a Parquet file cannot hold these columns: " in result.err
+    assert result.err.endswith("hint: --format arrow\n")
+    assert not (tmp_path / "ids.parquet").exists()
+    assert run("encode", "-t", folder, tmp_path / "a.arrow", "--out", tmp_path / "ids.arrow").code == 0
+
+
+def test_an_arrow_stream_goes_through_pipes(run: Run, folder: Path, tmp_path: Path) -> None:
+    stream = arrow(TEXTS, "stream")
+    total = sum(map(len, ids_of(folder)))
+    assert run("count", "-t", folder, "-", "--json", stdin=stream).json["total"] == total
+    assert run("encode", "-t", folder, "-", "--out", tmp_path / "ids.arrow", stdin=stream).code == 0
+    assert pa.ipc.open_file(tmp_path / "ids.arrow").read_all()["ids"].to_pylist() == ids_of(folder)
+    (tmp_path / "rows.bin").write_bytes(stream)
+    named = run("count", "-t", folder, tmp_path / "rows.bin", "--column", "text", "--json")
+    assert named.json["total"] == total
 
 
 def test_dictionaries_that_differ_go_to_a_stream_alone(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ MARK = ("--alphabet", "chars", "--end-of-word", "</w>")
         ("missing/x.tiktoken", ("--lossy",), ["missing: the folder does not exist"]),
         ("s3://bucket/x.json", (), ["s3://bucket/x.json: is a URL", "hint: --out FOLDER/, and copy"]),
         ("memory://x/", (), ["memory://x/: is a URL"]),
+        ("./a://b/x.json", (), ["a:/b: the folder does not exist"]),
     ],
 )
 def test_it_is_refused_before_a_byte_is_read(

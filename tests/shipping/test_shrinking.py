@@ -71,6 +71,7 @@ def test_a_damaged_wheel_is_left_as_it_is(wheel: Path) -> None:
     data = bytearray(wheel.read_bytes())
     data[100] ^= 0xFF
     wheel.write_bytes(data)
-    assert shrink(wheel).returncode != 0
+    done = shrink(wheel)
+    assert (done.returncode, "zipfile." in done.stderr or "zlib.error" in done.stderr) == (1, True)
     assert wheel.read_bytes() == data
     assert [path.name for path in wheel.parent.iterdir()] == [wheel.name]

@@ -215,7 +215,7 @@ def test_the_error_of_a_source_reaches_the_consumer(tok: Any) -> None:
         (
             {"ids_column": "starts", "offsets": True},
             ValueError,
-            r'offsets would add a second column "starts"',
+            r'offsets=True would add a second column "starts"',
         ),
         ({"ids_column": None, "count_column": None}, ValueError, "nothing would be added"),
         ({"ids_column": None, "offsets": True}, ValueError, "needs ids_column"),

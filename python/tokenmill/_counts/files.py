@@ -12,12 +12,11 @@ from pathlib import Path
 
 from .. import _core
 from .._core import PretokenTable
-from .._files import write_to
 from .._forks import waited_for
 from .._reading import common_facts
+from .._remote import is_url, remote, urls, write_to
 from .._train_inputs import misuse
 from ..errors import FormatError, TrainingError
-from ..sources.remote import is_url, remote, urls
 from .facts import CountedFacts, check_total, damaged, read_facts
 from .sums import PretokenSum, sum_of_figures
 from .tables import as_parquet, from_parquet, is_there
@@ -65,7 +64,7 @@ def from_plain(content: bytes, path: str | None = None) -> tuple[PretokenTable, 
         kind = "truncated" if len(content) < whole else "damaged"
         raise damaged(path, "", f"has {len(content):,} bytes, and its header says {whole:,}", kind)
     if hashlib.sha256(memoryview(content)[:-_DIGEST]).digest() != content[-_DIGEST:]:
-        raise damaged(path, "", "is damaged: the checksum is that of other bytes", "checksum")
+        raise damaged(path, "", "is damaged: the checksum does not match", "checksum")
     at = _HEADER.size + text
     facts = read_facts(content[_HEADER.size : at], path)
     body = memoryview(content)[at:-_DIGEST]

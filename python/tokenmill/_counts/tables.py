@@ -89,6 +89,10 @@ def from_parquet(path: str) -> tuple[PretokenTable, CountedFacts | None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise damaged(path, "", f"is no Parquet file that can be read: {error}") from error
+    metadata = schema.metadata or {}
+    found, digest = metadata.get(FORMAT.encode()), metadata.get(_DIGEST)
+    if found is not None and digest not in (None, _digest(found)):
+        raise damaged(path, "facts", "are damaged: the checksum does not match", "checksum")
     return total.result(), _facts_in(schema, path)
 
 
@@ -122,10 +126,7 @@ def _places(schema: Any) -> tuple[int, int]:
 
 
 def _facts_in(schema: Any, path: str | None) -> CountedFacts | None:
-    metadata = schema.metadata or {}
-    found, digest = metadata.get(FORMAT.encode()), metadata.get(_DIGEST)
-    if found is not None and digest not in (None, _digest(found)):
-        raise damaged(path, "facts", "are damaged: the checksum is that of other bytes", "checksum")
+    found = (schema.metadata or {}).get(FORMAT.encode())
     return None if found is None else read_facts(found, path)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from .._counts.counting import PartialCounts
 from .._counts.facts import CountedFacts
 from .._counts.files import FACTS, as_plain, from_plain
 from .._counts.sums import MOST, NOTHING, PretokenSum, sum_of_figures
-from .._forks import waited_for
+from .._counts.tables import as_parquet
+from .._remote import is_url, new_remote_folder, write_to
 from ..errors import TrainingError
 from ..pretoken_counts import PretokenCounts, without_rare
 
@@ -99,59 +100,22 @@ def new_folder(out: str | os.PathLike[str]) -> str:
     name = os.fspath(out)
     if not isinstance(name, str):
         raise TypeError(f"out must be a path or a URL, not {type(name).__name__}")
-    if "://" not in name:
-        name = os.path.abspath(name)  # noqa: PTH100  # as a string, with forward slashes
-    store, folder = _store(name)
-    with waited_for:
-        from pyarrow import fs
-
-    if store.get_file_info(fs.FileSelector(folder, allow_not_found=True)):
-        raise FileExistsError(17, "the folder holds files already; counts need a new one", name)
-    return name
+    if is_url(name):
+        new_remote_folder(name)
+        return name.rstrip("/")
+    folder = Path(name).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise FileExistsError(17, "the folder holds files already; a new one is needed", str(folder))
+    return str(folder)
 
 
 def write_part(counts: PretokenCounts, out: str, number: int) -> None:
     """Write one part of a folder, whole or not at all. A task that runs twice writes the same bytes again."""
-    with waited_for:
-        import pyarrow.parquet as pq
-
-    def write(file: Any) -> None:
-        pq.write_table(counts.to_arrow(), file)
-
-    _write(out, f"part-{number:05}.parquet", write)
+    write_to(f"{out}/part-{number:05}.parquet", [as_parquet(counts._table, counts._facts)])
 
 
 def write_facts(parts: Sequence[CountedFacts], out: str) -> None:
     """Write the facts of all parts beside them: when they are there, the folder is complete."""
     facts = parts[0]._replace(figures=sum_of_figures([one.figures for one in parts]))
-    _write(out, FACTS, lambda file: file.write(facts.as_json()))
-
-
-def _write(out: str, name: str, write: Any) -> None:
-    store, folder = _store(out)
-    store.create_dir(folder, recursive=True)
-    final = f"{folder.rstrip('/')}/{name}"
-    # A name with a full stop first is no part of the folder. A store of objects has no half-written ones.
-    draft = f"{folder.rstrip('/')}/.{uuid.uuid4().hex}" if store.type_name == "local" else final
-    with store.open_output_stream(draft) as file:
-        write(file)
-    if draft != final:
-        store.move(draft, final)
-
-
-def _store(out: str) -> tuple[Any, str]:
-    """The file system of a path or of a URL that pyarrow or fsspec knows, and the path in it."""
-    with waited_for:
-        from pyarrow import fs
-
-    if "://" not in out:
-        return fs.LocalFileSystem(), out
-    try:
-        store, path = fs.FileSystem.from_uri(out)
-    except (ValueError, OSError):
-        with waited_for:
-            import fsspec
-
-        opened, path = fsspec.core.url_to_fs(out)
-        store = fs.PyFileSystem(fs.FSSpecHandler(opened))
-    return store, path
+    write_to(f"{out}/{FACTS}", [facts.as_json()])

@@ -97,7 +97,9 @@ def opened(name: str, rows: Rows) -> Iterator[Opened]:
     with contextlib.ExitStack() as stack:
         if name == STDIN:
             stdin = stack.enter_context(open_stdin())
-            made = sources.Source("standard input", 0, lambda: _again(stdin), **rows._asdict())
+            # With a column asked for, what begins as an Arrow stream is one: no text begins so.
+            column = rows.column or "text"
+            made = sources.Source("standard input", 0, lambda: _again(stdin), field=rows.field, column=column)
         else:
             stack.enter_context(naming(name))
             made = sources.opener(name, **rows._asdict())

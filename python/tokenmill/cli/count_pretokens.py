@@ -22,7 +22,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .corpora import add_rows, names_of, rows_of
-from .files import STDIN, as_json, check_read_once, is_slashed, write_summary
+from .files import STDIN, as_json, check_read_once, check_remote, is_slashed, write_summary
 from .parsing import whole_number
 from .reading import add_reading, reading
 from .spool import spooled
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "tokenmill count-pretokens FILE [FILE ...] --out PATH [options]"
     parser.add_argument("files", metavar="FILE", nargs="+", help="text to count; - is standard input")
     add_rows(parser)
-    parser.add_argument("--out", metavar="PATH", required=True, help="the file to save to")
+    parser.add_argument("--out", metavar="PATH", required=True, help="the file or URL to save to")
     parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")
     parser.add_argument(
         "--min-count",
@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.out or args.out == STDIN or is_slashed(args.out):
         raise UsageError("--out is the name of a file", hint="--out counts.parquet")
+    check_remote(args.out)
     names = names_of(args.files)
     check_read_once(names)
     start = time.perf_counter()

@@ -17,9 +17,9 @@ are.
 
 --out NAME.bin writes the ids of all documents one after the other, as raw
 numbers of 16 or 32 bits, the lowest byte first: numpy.fromfile reads them.
-What was written to a file is said on standard error, for raw numbers with
---json on standard output. Whatever is written appears whole or, after an error,
-not at all.
+What was written to a file is said on standard error, for raw numbers and
+tables with --json on standard output. Whatever is written appears whole or,
+after an error, not at all.
 
   tokenmill encode -t tokenizer/ book.txt > book.ids
   tokenmill encode -t tokenizer/ "Hello world"
@@ -172,7 +172,9 @@ def _check(form: str, args: argparse.Namespace, *, documents: int) -> None:
     check_columns(args, form)
     if form == "ids":
         if args.dtype is not None:
-            raise UsageError("--dtype is for raw numbers and arrays", hint="--out NAME.bin, or --format bin")
+            raise UsageError(
+                "--dtype is for raw numbers, arrays and tables", hint="--out NAME.bin, or --format bin"
+            )
         return
     to_stdout = args.out in (None, STDIN)
     if args.json and (form == "npy" or to_stdout):

@@ -21,10 +21,12 @@ __all__ = [
     "as_json",
     "as_text",
     "check_read_once",
+    "check_remote",
     "check_text",
     "expand",
     "hinting",
     "is_pipe",
+    "is_remote",
     "is_slashed",
     "open_input",
     "read_input",
@@ -219,6 +221,23 @@ def is_slashed(out: str) -> bool:
     return out.endswith(tuple(filter(None, (os.sep, os.altsep))))
 
 
+def is_remote(out: str) -> bool:
+    """Whether a name is a URL."""
+    if "://" not in out:
+        return False
+    from .._remote import is_url
+
+    return is_url(out)
+
+
+def check_remote(out: str) -> None:
+    """Refuse a URL that cannot be written to, before the work that is to be written."""
+    if is_remote(out):
+        from .._remote import check_writable
+
+        check_writable(out)
+
+
 def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: str = "--out") -> None:
     """Write to standard output, or to the file or URL ``out``, which is replaced at once or not at all.
 
@@ -232,7 +251,7 @@ def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: s
         raise UsageError(f"{option} is empty", hint=f"{option} FILE, or leave it out")
     if is_slashed(out):
         raise UsageError(f"{out}: is the name of a folder", hint=f"{option} {out}NAME")
-    from .._files import write_to
+    from .._remote import write_to
 
     with naming(out):
         try:
@@ -240,7 +259,7 @@ def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: s
         except IsADirectoryError as error:
             if error.filename != out:
                 raise
-            raise UsageError(f"{out}: is a folder", hint=f"{option} {Path(out, 'NAME')}") from error
+            raise UsageError(f"{out}: is a folder", hint=f"{option} {out}/NAME") from error
 
 
 def write_whole(out: str | None, pieces: Iterable[bytes]) -> None:

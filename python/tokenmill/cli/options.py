@@ -166,6 +166,8 @@ def add_special_tokens(parser: argparse.ArgumentParser, verb: str) -> None:
 def add_output(parser: argparse.ArgumentParser, *, json: str = "one JSON object, for programs") -> None:
     """``--out`` and ``--json``; the latter is described by ``json``."""
     parser.add_argument(
-        "--out", metavar="PATH", help="write there instead of to standard output, all at once at the end"
+        "--out",
+        metavar="PATH",
+        help="write to this file or URL instead of to standard output, all at once at the end",
     )
     parser.add_argument("--json", action="store_true", help=json)

@@ -8,7 +8,7 @@ import errno
 from pathlib import Path
 from typing import Literal
 
-from .files import is_slashed
+from .files import check_remote, is_remote, is_slashed
 from .options import ROLES
 from .usage import UsageError
 
@@ -85,7 +85,8 @@ def check_ids_out(args: argparse.Namespace, *, documents: int) -> None:
         raise UsageError(
             f"{args.ids_out or '--ids-out'}: the ids are a numpy array", hint="--ids-out NAME.npy"
         )
-    if not path.parent.is_dir():
+    check_remote(args.ids_out)
+    if not is_remote(args.ids_out) and not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(path.parent))
 
 
@@ -119,7 +120,7 @@ def _check_name(out: str) -> None:
     """Refuse what cannot be the name of a file, and what the system refuses, such as a loop of links."""
     if not out:
         raise UsageError("--out is empty", hint="--out FOLDER/")
-    if "://" in out and not Path(out).exists():
+    if is_remote(out):
         raise UsageError(
             f"{out}: is a URL, and a tokenizer is saved on this machine",
             hint="--out FOLDER/, and copy that folder to the store",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tokenmill import MissingExtraError
@@ -60,7 +61,8 @@ def check_columns(args: argparse.Namespace, form: str) -> None:
     if form not in TABLES:
         if given := [option for option, is_given in columns.items() if is_given]:
             raise UsageError(
-                f"{given[0]} is for tables with ids", hint="--out NAME.parquet, or --format parquet"
+                f"{given[0]} is for tables with ids",
+                hint="--out NAME.parquet or NAME.arrow, or --format parquet",
             )
         return
     others = {
@@ -107,7 +109,8 @@ def as_tables(
     for name in names:
         for batch in _encoded(pyarrow, form, name, column, tokenizer, dtype, args):
             if writer is None:
-                writer = _writer(pyarrow, form, pyarrow.PythonFile(pieces, mode="w"), batch.schema)
+                with _writing(pyarrow, form):
+                    writer = _writer(pyarrow, form, pyarrow.PythonFile(pieces, mode="w"), batch.schema)
             elif not batch.schema.equals(group.schema):
                 raise UsageError(
                     f"{source(name)}: has other columns than {source(names[0])}",
@@ -116,12 +119,14 @@ def as_tables(
             counts.add(*_figures(pyarrow, batch, column, args))
             group.add(batch)
             if group.size >= _GROUP:
-                _write(pyarrow, writer, group.taken())
+                with _writing(pyarrow, form):
+                    writer.write_table(group.taken())
                 yield pieces.taken()
     assert writer is not None  # a table without rows gives a batch without rows
-    if group.rows:
-        _write(pyarrow, writer, group.taken())
-    writer.close()
+    with _writing(pyarrow, form):
+        if group.rows:
+            writer.write_table(group.taken())
+        writer.close()
     yield pieces.taken()
 
 
@@ -131,15 +136,21 @@ def _writer(pyarrow: Any, form: str, file: Any, schema: Any) -> Any:
     return pyarrow.ipc.new_file(file, schema) if form == "arrow" else pyarrow.ipc.new_stream(file, schema)
 
 
-def _write(pyarrow: Any, writer: Any, table: Any) -> None:
+@contextmanager
+def _writing(pyarrow: Any, form: str) -> Iterator[None]:
+    """What a format cannot hold is an error with another format as its hint."""
     try:
-        writer.write_table(table)
-    except pyarrow.ArrowInvalid as error:
-        if "ictionary replacement" not in str(error):
-            raise
+        yield
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+        if "ictionary replacement" in str(error):
+            raise UsageError(
+                "an Arrow file has one dictionary for a column, and these tables have several",
+                hint="--format arrows (a stream) or parquet",
+            ) from error
+        said = str(error).partition("\n")[0]
         raise UsageError(
-            "an Arrow file has one dictionary for a column, and these tables have several",
-            hint="--format arrows (a stream) or parquet",
+            f"{TABLES[form]} cannot hold these columns: {said}",
+            hint="--format arrow" if form == "parquet" else "--format parquet",
         ) from error
 
 
@@ -200,15 +211,25 @@ def _figures(pyarrow: Any, batch: Any, column: str, args: argparse.Namespace) ->
     def found(name: str) -> Any:
         return batch.column(batch.schema.get_field_index(name))
 
-    texts = found(column)
+    size = compute.sum(_lengths(pyarrow, found(column))).as_py() or 0
     if (count_column := _column(args.count_column, "n_tokens")) is not None:
         tokens = found(count_column)
     else:
         tokens = compute.list_value_length(found(args.ids_column or "ids"))
-    if pyarrow.types.is_dictionary(texts.type):
-        texts = texts.dictionary_decode()
-    size = compute.sum(compute.binary_length(texts)).as_py() or 0
     return len(tokens) - tokens.null_count, size, compute.sum(tokens).as_py() or 0
+
+
+def _lengths(pyarrow: Any, texts: Any) -> Any:
+    """The bytes of each text."""
+    import pyarrow.compute as compute
+
+    if isinstance(texts, pyarrow.ExtensionArray):
+        texts = texts.storage
+    if isinstance(texts, pyarrow.DictionaryArray):
+        return _lengths(pyarrow, texts.dictionary).take(texts.indices)
+    if str(texts.type) in ("string_view", "binary_view"):  # of which pyarrow knows no lengths
+        texts = texts.cast(pyarrow.large_binary())
+    return compute.binary_length(texts)
 
 
 class _Group:

@@ -7,8 +7,8 @@ it, as something to read from or as batches of rows.
 
 from __future__ import annotations
 
+from .._remote import is_url
 from .expanded import ENDINGS, expand, in_folder, names_of, opener, source_of
 from .opened import Opened, Source
-from .remote import is_url
 
 __all__ = ["ENDINGS", "Opened", "Source", "expand", "in_folder", "is_url", "names_of", "opener", "source_of"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .._forks import waited_for
+from .._remote import is_url, remote, urls
 from .faults import unusable
 from .kinds import (
     COMPRESSED,
@@ -21,7 +22,6 @@ from .kinds import (
     other_than_its_name,
 )
 from .opened import Source
-from .remote import is_url, remote, urls
 
 __all__ = ["ENDINGS", "expand", "in_folder", "names_of", "opener", "source_of"]
 
@@ -68,7 +68,7 @@ def source_of(
     start = _start(name)
     if (reason := other_than_its_name(start, name)) and Path(name).is_file():
         raise unusable(name, reason)
-    kind = kind_of(start, name, field)
+    kind = kind_of(start, name, field, column)
     if compression(start) is None and kind in ("text", "jsonl"):
         kinds.add("text")
         return (name, "text" if field is None else field) if kind == "jsonl" else name

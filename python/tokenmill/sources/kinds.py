@@ -53,14 +53,17 @@ def is_json_lines(name: str, field: str | None) -> bool:
     return field is not None or stem(name).endswith(JSON_LINES)
 
 
-def kind_of(start: bytes, name: str, field: str | None) -> Kind:
-    """What a file is that is not compressed, or is decompressed."""
+def kind_of(start: bytes, name: str, field: str | None, column: str | None = None) -> Kind:
+    """What a file is that is not compressed, or is decompressed.
+
+    With ``column`` rows are wanted, so that what begins as an Arrow stream is one, whatever its name.
+    """
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith(b"ARROW1"):
         return "arrow"
     # The mark before each message of a stream; it is no UTF-8, but could be anything else.
-    if start.startswith(b"\xff\xff\xff\xff") and stem(name).endswith(TABLES):
+    if start.startswith(b"\xff\xff\xff\xff") and (column is not None or stem(name).endswith(TABLES)):
         return "arrow-stream"
     return "jsonl" if is_json_lines(name, field) else "text"
 

@@ -56,7 +56,7 @@ class Source:
         how = compression(start)
         stored = Stored(file, start)
         if how is None:
-            kind = kind_of(start, name, self._field)
+            kind = kind_of(start, name, self._field, self._column)
             if kind in ("parquet", "arrow"):
                 if not file.seekable():
                     raise unusable(
@@ -69,7 +69,7 @@ class Source:
         else:
             stream = Gzip(stored, name) if how == "gzip" else zstd(stored, name)
             inner = _start(stream)
-            kind = kind_of(inner, name, self._field)
+            kind = kind_of(inner, name, self._field, self._column)
             if kind in ("parquet", "arrow"):
                 command = "gunzip" if how == "gzip" else "unzstd"
                 raise unusable(

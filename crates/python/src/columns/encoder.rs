@@ -117,6 +117,7 @@ impl ColumnEncoder {
         for (i, (field, argument)) in added.iter().enumerate() {
             let name = field.name();
             if named(&name) == 0 && added[..i].iter().any(|(other, _)| other.name() == name) {
+                let argument = if *argument == "offsets" { "offsets=True" } else { argument };
                 return Err(PyValueError::new_err(format!(
                     "{argument} would add a second column {name:?}; choose different names for the new columns"
                 )));
