@@ -25,6 +25,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -703,8 +704,11 @@ def run(name: str, first: str, second: str, threads: int, number: int) -> list[s
 
 def run_all(name: str, threads: int, chosen: list[str]) -> list[str]:
     wrong, count = [], 0
-    # Python's own tempfile has a lock that a child may find held.
+    # Python's own tempfile has a lock that a child may find held, and so has an import that the calls' own
+    # arguments begin; that the library's imports are waited for is shown by FIRST.
     folder()
+    with suppress(ImportError):
+        arrow_table()
     pairs = itertools.combinations_with_replacement(enumerate(chosen), 2)
     for (at, first), (other, second) in pairs:
         # With many threads each member meets itself and a third of the others, which tell what holds up many.
