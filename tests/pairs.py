@@ -220,6 +220,7 @@ INTERNAL = {
     "tokenmill._counts.facts.CountedFacts": "a plain record",
     "tokenmill._forks.OwnLock": "a lock itself, tested by name",
     "tokenmill._counts.sums.PretokenSum": "what one call adds up",
+    "tokenmill._remote.Remote": "of one reader, as what is in sources",
     "tokenmill.chat.encoding.Known": "what an encoding that was pickled is made of",
     "tokenmill.compat.langchain.TextSplitter": "a class of LangChain that calls Tokenizer.chunk",
     "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",
