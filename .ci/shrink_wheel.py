@@ -1,8 +1,8 @@
-"""Packs wheels again with zopfli: the same files, dates and permissions, about 3 % smaller.
+"""Recompress wheels with zopfli: the same files, dates and permissions, about 3 % smaller.
 
-A wheel is a zip file, and pip reads no method of compression but deflate. zopfli searches longer for a
-shorter deflate stream than zlib does; ``zipfile`` cannot write one that is there already, so the archive is
-written here, as APPNOTE.TXT 6.3 of the format has it (no zip64: a wheel that needs it is refused).
+A wheel is a zip file, and the only compression that pip reads is deflate. zopfli spends more time than zlib
+and finds shorter deflate streams. ``zipfile`` cannot store data that is already compressed, so this script
+writes the archive itself (APPNOTE.TXT 6.3, without zip64: larger wheels are refused).
 
     python .ci/shrink_wheel.py dist/*.whl
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import zopfli.zlib
 
-# Fields up to the name: of an entry before its data, of the same entry in the directory, and of its end.
+# The fixed fields of a local header, of a central directory header, and of the end of the directory.
 LOCAL = struct.Struct("<4s5H3I2H")
 CENTRAL = struct.Struct("<4s6H3I5H2I")
 END = struct.Struct("<4s4H2IH")
@@ -24,14 +24,14 @@ VERSION, UTF_8 = 20, 0x800
 
 
 def deflate(data: bytes) -> tuple[int, bytes]:
-    """The method that takes fewer bytes, and what it makes of the data."""
-    # Around the deflate stream, zlib's form has two bytes of header and four of checksum.
+    """The compression method that gives fewer bytes, and the compressed data."""
+    # The zlib format adds a header of two bytes and a checksum of four to the deflate stream.
     packed: bytes = zopfli.zlib.compress(data)[2:-4]
     return (zipfile.ZIP_DEFLATED, packed) if len(packed) < len(data) else (zipfile.ZIP_STORED, data)
 
 
 def pack(archive: zipfile.ZipFile) -> bytes:
-    """The archive with every entry compressed again, in the same order."""
+    """Write an archive with the same entries, recompressed, in the same order."""
     body, directory = bytearray(), bytearray()
     entries = archive.infolist()
     for entry in entries:
@@ -51,7 +51,7 @@ def pack(archive: zipfile.ZipFile) -> bytes:
 
 
 def contents(archive: zipfile.ZipFile) -> list[tuple[str, bytes, int, tuple[int, ...]]]:
-    """What has to stay as it is; reading an entry checks its checksum."""
+    """What must not change. Reading an entry verifies its CRC."""
     return [
         (entry.filename, archive.read(entry), entry.external_attr, entry.date_time)
         for entry in archive.infolist()
@@ -59,14 +59,14 @@ def contents(archive: zipfile.ZipFile) -> list[tuple[str, bytes, int, tuple[int,
 
 
 def shrink(wheel: Path) -> None:
-    """Replaces a wheel by one with the same contents, if that is smaller."""
+    """Replace a wheel by the recompressed one, if that is smaller."""
     packed = wheel.with_name(f"{wheel.name}.part")
     try:
         with zipfile.ZipFile(wheel) as archive:
             packed.write_bytes(pack(archive))
             with zipfile.ZipFile(packed) as smaller:
                 if contents(smaller) != contents(archive):
-                    raise SystemExit(f"{wheel}: packed again, it has other contents")
+                    raise SystemExit(f"{wheel}: the contents changed when it was recompressed")
         before, after = wheel.stat().st_size, packed.stat().st_size
         if after < before:
             packed.replace(wheel)

@@ -8,8 +8,9 @@ Each job has a process of its own. What a job costs is the CPU time of all its p
 the JVM among them: this process adopts what they leave behind, and waits for all. Ray and Spark spend more
 on moving rows than we do on encoding them. So each runs twice: with our function, and with one that returns
 ready ids of the same lengths; the difference is what encoding costs there, beside what `encode_arrow` costs
-for the same batches in one process. Jobs of Ray differ by a second in any case: of less than 2,000 MB the
-difference says little. Needs `pip install "tokenmill[engines]"` for Ray and Spark, and Java 17 or newer.
+for the same batches in one process. The CPU time of a Ray job varies by about a second between runs, so
+that the difference means little below 2,000 MB. Needs `pip install "tokenmill[engines]"` for Ray and Spark,
+and Java 17 or newer.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tokenmill._engines.sent import SentTokenizer
 
 MB = 1_000_000
 FILE = 50
-"""Megabytes of text in a file, about: what Ray has in a block."""
+"""Approximate megabytes of text per file; Ray makes each file a block."""
 BATCH = 2000
 """Rows of a batch: about 4 MB."""
 
@@ -170,7 +171,7 @@ def parquet(folder: str) -> dict[str, Any]:
 
 
 def peak(folder: str, share: int) -> dict[str, Any]:
-    """Peak memory of a stream over one file in so many, above that before it begins."""
+    """Peak memory of the process while a stream encodes every ``share``-th file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

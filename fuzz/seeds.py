@@ -259,7 +259,7 @@ def seeds(vocab: Path) -> Iterator[tuple[str, str, bytes]]:
 
 
 def json_lines() -> Iterator[bytes]:
-    """What JSON has, behind the byte that chooses the field and the length of blocks."""
+    """JSON lines, each seed after a byte that selects the field and the size of reads."""
     lines = [
         '{"text": "low lower", "id": [1, -2.5e+3, true, null, {"text": "no"}]}',
         '{"a": {"b": "\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83e\\udd8a"}, "text": "é🦊"}',

@@ -1,4 +1,4 @@
-//! JSON lines: no line breaks the reader, blocks and rows give what the whole gives, and serde_json agrees.
+//! JSON lines: no input breaks the reader, the size of reads changes nothing, and serde_json finds the same strings.
 #![no_main]
 
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ use tokenmill_core::watch::{Unwatched, Watch};
 use tokenmill_fuzz::patience::{Patience, checked};
 use tokenmill_io::corpus::{CorpusReader, Errors, JsonField, json_rows};
 
-/// Gives no more than so many bytes at once.
+/// A reader that returns at most so many bytes per call.
 struct Short<'a>(&'a [u8], usize);
 
 impl Read for Short<'_> {
@@ -19,7 +19,7 @@ impl Read for Short<'_> {
     }
 }
 
-/// The documents, the number of those left out, and of those that were mended.
+/// The documents, how many were skipped, and how many had invalid UTF-8 replaced.
 type Documents = (Vec<String>, u64, u64);
 
 fn documents(
@@ -44,7 +44,7 @@ fn said<T>(result: &Result<T>) -> Option<String> {
     result.as_ref().err().map(ToString::to_string)
 }
 
-/// The texts of lines that somebody else read; `None` for one that is no document.
+/// The text of each line as `json_rows` reads it; `None` for a line without a document.
 fn rows(lines: &[u8], field: &JsonField) -> Result<Vec<Option<String>>> {
     let (watch, mut found) = (Patience::default(), Vec::new());
     let mut push = |text: Option<&str>| {
@@ -55,7 +55,7 @@ fn rows(lines: &[u8], field: &JsonField) -> Result<Vec<Option<String>>> {
     Ok(found)
 }
 
-/// What serde_json finds, or nothing where it refuses the line: the text, or that there is none.
+/// The string that serde_json finds in a line, or `Some(None)` if there is none; `None` if it rejects the line.
 fn by_tree(line: &[u8], keys: &[&str]) -> Option<Option<String>> {
     let tree: Value = serde_json::from_slice(line).ok()?;
     let value = keys.iter().try_fold(&tree, |value, &key| value.as_object()?.get(key));
@@ -70,7 +70,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
     let [strict, replaced, skipped] = [Errors::Strict, Errors::Replace, Errors::Skip].map(|errors| {
         let whole = documents(lines, &field, errors, &Patience::default());
-        // Each read polls the watch, so that patience would end with the many of a block of one byte.
+        // Unwatched, since each read polls the watch: many short reads would use up the patience.
         let parts = documents(Short(lines, at_once), &field, errors, &Unwatched);
         match (&whole, &parts) {
             (Ok(whole), Ok(parts)) => assert_eq!(whole, parts, "{errors:?}: blocks of {at_once}"),
@@ -80,11 +80,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     });
     if let Some(strict) = &strict {
         assert_eq!((strict.1, strict.2), (0, 0));
-        assert_eq!(Some(strict), replaced.as_ref(), "nothing to mend");
-        assert_eq!(Some(strict), skipped.as_ref(), "nothing to leave out");
+        assert_eq!(Some(strict), replaced.as_ref(), "nothing to replace");
+        assert_eq!(Some(strict), skipped.as_ref(), "nothing to skip");
     }
     if let (Some(replaced), Some(skipped)) = (replaced, skipped) {
-        assert_eq!(replaced.2, skipped.1, "what is mended is what is left out");
+        assert_eq!(replaced.2, skipped.1, "as many replaced as skipped");
         assert_eq!(replaced.0.len() as u64, skipped.0.len() as u64 + skipped.1);
     }
 

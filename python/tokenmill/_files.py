@@ -1,4 +1,4 @@
-"""Files other than tokenizers: telling those that are not text, and writing one whole or not at all."""
+"""Files other than tokenizers: detecting what is not text, and writing atomically."""
 
 from __future__ import annotations
 

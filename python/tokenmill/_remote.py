@@ -1,4 +1,4 @@
-"""Files behind URLs, by fsspec: found, read, and written whole."""
+"""Reading and writing files at URLs, by fsspec."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = [
 ]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-# Also behind names such as simplecache::, which are refused.
+# With prefixes such as simplecache::, which are recognized in order to be refused.
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+::)*[A-Za-z][A-Za-z0-9+.-]+://")
 _WEB = ("http://", "https://")
 _LOCAL = {"file", "local"}
-_WHOLE = {"abfs", "abfss", "az", "gcs", "gs", "s3", "s3a"}
-"""Stores whose uploads appear when they are complete, in place of what was there, and are nothing before."""
+_ATOMIC_UPLOAD = {"abfs", "abfss", "az", "gcs", "gs", "s3", "s3a"}
+"""Protocols of object stores: an upload becomes visible, and replaces the old object, once it is complete."""
 _SHOWN = 300
-"""The most characters that are shown of what a store says."""
+"""Maximum length of a store's error message in ours, in characters."""
 
 
 def is_url(name: str) -> bool:
-    """Whether a name is a URL, and no path."""
+    """Whether a name is a URL rather than a path."""
     return _URL.match(name) is not None
 
 
@@ -45,23 +45,23 @@ def is_url(name: str) -> bool:
 
 
 class Remote:
-    """A file behind a URL."""
+    """A file at a URL."""
 
     def __init__(self, files: Any, path: str, url: str, size: int) -> None:
         self._files = files
         self._path = path
         self._url = url
         self.size = size
-        """Its bytes as it is stored; 0 if they are not known."""
+        """Its size as stored, in bytes; 0 if unknown."""
 
     def open(self) -> BinaryIO:
-        """The file, opened."""
+        """Open the file for reading."""
         with _reading(self._url):
             return cast("BinaryIO", self._files.open(self._path, "rb"))
 
 
 def remote(url: str) -> Remote:
-    """The file behind a URL; ``FileNotFoundError`` where there is none."""
+    """The file at a URL. Raises ``FileNotFoundError`` if there is none."""
     with _reading(url):
         files, path = _files(url)
         facts = files.info(path)
@@ -69,10 +69,9 @@ def remote(url: str) -> Remote:
 
 
 def urls(url: str) -> tuple[list[str], bool]:
-    """The files that a URL stands for, sorted, and whether they are all those in a folder.
+    """The sorted URLs of the files that a file, a folder or a glob refers to, and whether it is a folder.
 
-    It may be a file, a folder or a pattern. In the URL of a web page ``?`` begins a query, and brackets are
-    its own.
+    In http(s) URLs only ``*`` is a wildcard: there ``?`` starts a query, and brackets are plain characters.
     """
     magic = "*" if url.startswith(_WEB) else "*?["
     with _reading(url):
@@ -88,7 +87,7 @@ def urls(url: str) -> tuple[list[str], bool]:
 
 
 def _name(files: Any, path: str, url: str) -> str:
-    """The URL of a file that was found; of chained URLs the rest stays."""
+    """The URL of a file that was found. The rest of a chained URL (``zip://a::s3://b``) is kept."""
     _, chain, rest = url.partition("::")
     return str(files.unstrip_protocol(path)) + chain + rest
 
@@ -97,18 +96,18 @@ def _name(files: Any, path: str, url: str) -> str:
 
 
 def check_writable(url: str) -> None:
-    """Raise what ``write_remote`` would raise before it asks for the first piece."""
-    _to_write(url)
+    """Raise the errors that ``write_remote`` would raise before it takes the first piece."""
+    _writable(url)
 
 
 def new_remote_folder(url: str) -> None:
-    """Make a folder; ``FileExistsError`` where there is one that holds something."""
-    files, path, protocols = _to_write(url.rstrip("/"))
+    """Create a folder. Raises ``FileExistsError`` if it exists and is not empty."""
+    files, path, protocols = _writable(url.rstrip("/"))
     with _writing(url):
         files.invalidate_cache()
         if files.exists(path) and files.ls(path, detail=False):
-            raise FileExistsError(errno.EEXIST, "the folder holds files already; a new one is needed", url)
-        if not protocols & _WHOLE:  # a store of objects has no folders
+            raise FileExistsError(errno.EEXIST, "the folder is not empty; choose a new one", url)
+        if not protocols & _ATOMIC_UPLOAD:  # object stores have no folders
             files.makedirs(path, exist_ok=True)
 
 
@@ -121,12 +120,12 @@ def write_to(out: str, pieces: Iterable[bytes]) -> None:
 
 
 def write_remote(url: str, pieces: Iterable[bytes]) -> None:
-    """Write the file behind a URL whole or not at all. What is sent is on this machine's disk first.
+    """Write the file at a URL completely or not at all. The pieces are collected in a local temporary file.
 
-    In a store that cannot put one file in the place of another, there is none under this name for a moment.
+    An existing file is replaced. Outside object stores the name is missing for a moment while that happens.
     Raises ``OSError``.
     """
-    files, path, protocols = _to_write(url)
+    files, path, protocols = _writable(url)
     if protocols & _LOCAL:
         try:
             write_file(path, pieces)
@@ -138,33 +137,33 @@ def write_remote(url: str, pieces: Iterable[bytes]) -> None:
     with waited_for:
         import tempfile
     with tempfile.TemporaryDirectory() as scratch:
-        local = Path(scratch, "written")
+        local = Path(scratch, "upload")
         with local.open("wb") as file:
             for piece in pieces:
-                with _on_disk(scratch):
+                with _naming_temporary_folder(scratch):
                     file.write(piece)
-            with _on_disk(scratch):
+            with _naming_temporary_folder(scratch):
                 file.flush()
         with _writing(url):
-            if protocols & _WHOLE:
+            if protocols & _ATOMIC_UPLOAD:
                 files.put_file(str(local), path)
             else:
-                _put(files, local, path, url)
+                _replace(files, local, path, url)
 
 
 @contextmanager
-def _on_disk(scratch: str) -> Iterator[None]:
-    """An error of this machine's disk names the folder of temporary files."""
+def _naming_temporary_folder(scratch: str) -> Iterator[None]:
+    """Make errors of the local disk name the folder for temporary files, where they occurred."""
     try:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(Path(scratch).parent)) from error
 
 
-def _to_write(url: str) -> tuple[Any, str, set[str]]:
-    """The file system of a URL, the path in it, and the names of its protocol."""
+def _writable(url: str) -> tuple[Any, str, set[str]]:
+    """The file system of a URL, the path in it, and the names of its protocol. Raises ``OSError``."""
     if url.startswith(_WEB):
-        raise OSError(errno.EROFS, "a web server takes no files; write to a store or to this machine", url)
+        raise OSError(errno.EROFS, "cannot write to a web server; write to a store or a local file", url)
     if url.endswith("/"):
         raise IsADirectoryError(errno.EISDIR, "is the name of a folder", url)
     with _writing(url):
@@ -173,40 +172,44 @@ def _to_write(url: str) -> tuple[Any, str, set[str]]:
     return files, path, protocols
 
 
-def _put(files: Any, local: Path, path: str, url: str) -> None:
-    """Send a file under another name, which is changed when all of it is there."""
+def _replace(files: Any, local: Path, path: str, url: str) -> None:
+    """Upload a file under a temporary name and rename it once the upload is complete.
+
+    Many stores cannot rename onto an existing file, and some fail to report that. So the old file is renamed
+    to a backup first, and restored if anything fails.
+    """
     files.invalidate_cache()
     if files.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "is a folder", url)
     folder = path.rpartition("/")[0]
-    sent, before = (f"{folder}/.tokenmill-{os.urandom(8).hex()}" for _ in range(2))
-    is_there, is_moved = files.exists(path), False
+    upload, backup = (f"{folder}/.tokenmill-{os.urandom(8).hex()}" for _ in range(2))
+    existed, backed_up = files.exists(path), False
     try:
-        files.put_file(str(local), sent)
-        if is_there:  # many stores do not rename one file to another, and some do not say so
-            files.mv(path, before)
-            is_moved = True
-        files.mv(sent, path)
+        files.put_file(str(local), upload)
+        if existed:
+            files.mv(path, backup)
+            backed_up = True
+        files.mv(upload, path)
         files.invalidate_cache()
         size, stored = local.stat().st_size, files.size(path) if files.exists(path) else 0
         if stored != size:
-            raise OSError(errno.EIO, f"{stored} bytes are there, of {size} that were sent", url)
+            raise OSError(errno.EIO, f"only {stored} of {size} bytes were stored", url)
     except BaseException:
         with suppress(Exception):
             files.invalidate_cache()
         with suppress(Exception):
-            _remove(files, sent)
+            _remove(files, upload)
         with suppress(Exception):
-            # Where a store copies to move, the new name of what was moved may have a part of it.
-            if is_moved or (is_there and not files.exists(path)):
+            # A store that moves by copying may leave an incomplete file at the target of a failed move.
+            if backed_up or (existed and not files.exists(path)):
                 _remove(files, path)
-                files.mv(before, path)
+                files.mv(backup, path)
             else:
-                _remove(files, before if is_there else path)
+                _remove(files, backup if existed else path)
         raise
-    if is_there:
+    if existed:
         with suppress(Exception):
-            _remove(files, before)
+            _remove(files, backup)
 
 
 def _remove(files: Any, path: str) -> None:
@@ -218,13 +221,13 @@ def _remove(files: Any, path: str) -> None:
         files.rm(path)
 
 
-# ---- both -------------------------------------------------------------------------------------
+# ---- file systems and errors ------------------------------------------------------------------
 
 
 def _files(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     if not _SCHEME.match(url):
-        raise ValueError(f"{url.partition('::')[0]}:: is not supported; give the URL behind it")
+        raise ValueError(f"{url.partition('::')[0]}:: is not supported; give the URL without it")
     try:
         with waited_for:
             import fsspec.core
@@ -241,7 +244,7 @@ def _files(url: str) -> tuple[Any, str]:
 
 @contextmanager
 def _reading(url: str) -> Iterator[None]:
-    """What a store raises, which may be anything, becomes an error that has the URL."""
+    """Turn whatever a store raises into an error that names the URL."""
     try:
         yield
     except (TokenmillError, MemoryError):
@@ -249,13 +252,13 @@ def _reading(url: str) -> Iterator[None]:
     except OSError as error:
         raise _os_error(error, url, "no such file") from error
     except Exception as error:
-        reason = f"cannot be opened: {_said(error)}"
+        reason = f"cannot be opened: {_message_of(error)}"
         raise TrainingError(f"{url}: {reason}", path=url, byte=None, row=None) from error
 
 
 @contextmanager
 def _writing(url: str) -> Iterator[None]:
-    """The same for what is written."""
+    """As ``_reading``, for writing: always an ``OSError``."""
     try:
         yield
     except (TokenmillError, MemoryError):
@@ -263,18 +266,18 @@ def _writing(url: str) -> Iterator[None]:
     except OSError as error:
         raise _os_error(error, url, "the folder does not exist") from error
     except Exception as error:
-        raise OSError(errno.EIO, f"cannot be written: {_said(error)}", url) from error
+        raise OSError(errno.EIO, f"cannot be written: {_message_of(error)}", url) from error
 
 
 def _os_error(error: OSError, url: str, missing: str) -> OSError:
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(errno.ENOENT, missing, url)
     if error.errno is None or not error.strerror:
-        return OSError(errno.EIO, _said(error), url)
+        return OSError(errno.EIO, _message_of(error), url)
     return OSError(error.errno, error.strerror, url)
 
 
-def _said(error: Exception) -> str:
-    """What an error says, on one line."""
+def _message_of(error: Exception) -> str:
+    """The message of an error on one line, shortened."""
     said = " ".join(str(error).split()) or type(error).__name__
     return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}..."

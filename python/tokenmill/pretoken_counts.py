@@ -159,7 +159,7 @@ class PretokenCounts:
     # ---- stores --------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file, here or behind a URL (extra ``remote``), which is replaced as a whole or not at all.
+        """Write a local file or one at a URL (extra ``remote``), completely or not at all.
 
         A name that ends in .parquet makes a Parquet file (extra ``arrow``), and so does one without an ending
         where pyarrow is installed; any other the plain format, which docs/counts.md describes. The same

@@ -194,7 +194,7 @@ def test_ids_and_counts_are_written_behind_urls(run: Run, folder: Path, tmp_path
     assert run("count-pretokens", tmp_path / "a.txt", "--out", "memory://out/a.counts").code == 0
     assert tokenmill.PretokenCounts.load("memory://out/a.counts").pretokens == 2
     refused = run("encode", "-t", folder, tmp_path / "a.txt", "--out", "https://a.test/ids.bin")
-    assert "https://a.test/ids.bin: a web server takes no files" in refused.err
+    assert "https://a.test/ids.bin: cannot write to a web server" in refused.err
 
 
 # ---- tables out -------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_columns_that_parquet_cannot_hold_are_told(run: Run, folder: Path, tmp_p
     with pa.ipc.new_file(tmp_path / "a.arrow", made.schema) as writer:
         writer.write_table(made)
     result = run("encode", "-t", folder, tmp_path / "a.arrow", "--out", tmp_path / "ids.parquet")
-    assert "error: a Parquet file cannot hold these columns: " in result.err
+    assert "error: a Parquet file does not support these columns: " in result.err
     assert result.err.endswith("hint: --format arrow\n")
     assert not (tmp_path / "ids.parquet").exists()
     assert run("encode", "-t", folder, tmp_path / "a.arrow", "--out", tmp_path / "ids.arrow").code == 0
@@ -334,7 +334,7 @@ def test_dictionaries_that_differ_go_to_a_stream_alone(run: Run, folder: Path, t
             writer.write_table(made)
     command = ("encode", "-t", folder, tmp_path / "a.arrow", tmp_path / "b.arrow", "--out")
     refused = run(*command, tmp_path / "ids.arrow")
-    assert (refused.code, "has one dictionary for a column" in refused.err) == (2, True), refused.err
+    assert (refused.code, "holds one dictionary per column" in refused.err) == (2, True), refused.err
     assert not (tmp_path / "ids.arrow").exists()
     assert run(*command, tmp_path / "ids.arrows").code == 0
     found = pa.ipc.open_stream(tmp_path / "ids.arrows").read_all()
@@ -375,12 +375,16 @@ def test_a_table_without_rows_and_large_ones_keep_their_columns(
 @pytest.mark.parametrize(
     ("make", "words", "said"),
     [
-        (lambda: b"text", (), "is no table, and --format parquet gives tables back"),
-        (lambda: json_lines(["a"]), ("--field", "text"), "--field is not for --format parquet"),
+        (lambda: b"text", (), "is not a table; --format parquet adds columns to tables"),
+        (lambda: json_lines(["a"]), ("--field", "text"), "--field does not apply to --format parquet"),
         (lambda: parquet(["a"]), ("--column", "words"), 'has no column "words": it has "id", "text"'),
         (lambda: parquet(["a"]), ("--column", "id"), 'column "id" is of int64, not of strings'),
-        (lambda: parquet(["a"]), ("--eos", "0"), "--eos is not for --format parquet"),
-        (lambda: parquet(["a"]), ("--documents", "lines"), "--documents lines is not for --format parquet"),
+        (lambda: parquet(["a"]), ("--eos", "0"), "--eos does not apply to --format parquet"),
+        (
+            lambda: parquet(["a"]),
+            ("--documents", "lines"),
+            "--documents lines does not apply to --format parquet",
+        ),
         (lambda: parquet(["a"])[:-9], (), "is damaged or cut off (Parquet)"),
     ],
 )

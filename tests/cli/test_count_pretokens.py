@@ -106,7 +106,7 @@ def test_what_cannot_be_used_is_said_in_one_line(run: Run, parts: list[Path], tm
         (("count-pretokens", parts[0], "--out", f"{tmp_path}/"), "--out is the name of a file"),
         (("count-pretokens", parts[0]), "--out"),
         # Said before anything is read.
-        (("count-pretokens", tmp_path / "none", "--out", "https://a.test/a"), "a web server takes no files"),
+        (("count-pretokens", tmp_path / "none", "--out", "https://a.test/a"), "cannot write to a web server"),
         (("count-pretokens", parts[0], "--out", tmp_path / "no" / "a.counts"), "the folder does not exist"),
         (("count-pretokens", parts[0], "--vocab-size", 3, "--out", out), "no option --vocab-size"),
     ):

@@ -25,7 +25,7 @@ MARK = ("--alphabet", "chars", "--end-of-word", "</w>")
         ("x", MARK, ["hint: --end-of-word-form suffix"]),
         ("missing/x.json", (), ["missing: the folder does not exist"]),
         ("missing/x.tiktoken", ("--lossy",), ["missing: the folder does not exist"]),
-        ("s3://bucket/x.json", (), ["s3://bucket/x.json: is a URL", "hint: --out FOLDER/, and copy"]),
+        ("s3://bucket/x.json", (), ["s3://bucket/x.json: is a URL", "hint: --out FOLDER/, then copy"]),
         ("memory://x/", (), ["memory://x/: is a URL"]),
         ("./a://b/x.json", (), ["a:/b: the folder does not exist"]),
     ],

@@ -222,7 +222,7 @@ def test_ids_of_one_text_are_saved_too(run: Run, text_file: Path, tmp_path: Path
         (("--split", "none", "--ids-out", "ids.bin"), "ids.bin: the ids are a numpy array", "NAME.npy"),
         (("--split", "none", "--ids-out", ""), "the ids are a numpy array", "NAME.npy"),
         (("--split", "none", "--ids-out", "missing/ids.npy"), "missing", ""),
-        (("--split", "none", "--ids-out", "https://a.test/ids.npy"), "a web server takes no files", ""),
+        (("--split", "none", "--ids-out", "https://a.test/ids.npy"), "cannot write to a web server", ""),
     ],
 )
 def test_what_has_no_ids_is_refused_before_training(

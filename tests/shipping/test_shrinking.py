@@ -55,7 +55,7 @@ def test_a_wheel_has_the_same_contents_in_fewer_bytes(wheel: Path) -> None:
 
 
 def test_local_headers_say_what_the_directory_says(wheel: Path) -> None:
-    # Who reads a wheel as it arrives has nothing but them.
+    # A reader that streams a wheel sees the local headers alone.
     shrink(wheel)
     data = wheel.read_bytes()
     with zipfile.ZipFile(wheel) as archive:

@@ -115,7 +115,7 @@ def test_a_store_that_does_not_rename_and_does_not_say_so(
     write_remote("memory://a/x.bin", [NEW])
     assert stored(memory) == {"/a/x.bin": NEW}
     monkeypatch.setattr(memory, "mv", lambda first, second, **options: None)
-    with pytest.raises(OSError, match="0 bytes are there, of 120000") as caught:
+    with pytest.raises(OSError, match="only 0 of 120000 bytes were stored") as caught:
         write_remote("memory://b/x.bin", [NEW])
     assert caught.value.filename == "memory://b/x.bin"
     assert stored(memory) == {"/a/x.bin": NEW}
@@ -149,12 +149,12 @@ def test_a_file_of_this_machine_is_written_as_by_its_path(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("url", "code", "said"),
     [
-        ("http://a.test/x.bin", errno.EROFS, "a web server takes no files"),
-        ("https://a.test/x.bin", errno.EROFS, "a web server takes no files"),
+        ("http://a.test/x.bin", errno.EROFS, "cannot write to a web server"),
+        ("https://a.test/x.bin", errno.EROFS, "cannot write to a web server"),
         ("memory://a/", errno.EISDIR, "is the name of a folder"),
         ("memory://full", errno.EISDIR, "is a folder"),
         ("nothing://x", errno.EIO, "cannot be written: Protocol not known"),
-        ("simplecache::memory://x", errno.EIO, "simplecache:: is not supported; give the URL behind it"),
+        ("simplecache::memory://x", errno.EIO, "simplecache:: is not supported; give the URL without it"),
         ("data://x", errno.EIO, "cannot be written"),
     ],
 )
@@ -212,7 +212,7 @@ def test_whatever_a_store_raises_while_it_is_read_names_the_url(
 def test_a_full_disk_of_this_machine_is_told_as_such(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Path.open
     monkeypatch.setattr(
-        Path, "open", lambda path, *mode: opened(Path("/dev/full") if path.name == "written" else path, *mode)
+        Path, "open", lambda path, *mode: opened(Path("/dev/full") if path.name == "upload" else path, *mode)
     )
     with pytest.raises(OSError, match="No space left") as caught:
         write_remote("memory://a/x.bin", [NEW])

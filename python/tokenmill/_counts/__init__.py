@@ -1,1 +1,1 @@
-"""Counted pretokens: counting, summing and storing them. Users see ``pretoken_counts``."""
+"""Counting pretokens, summing the counts and storing them. The public class is in ``pretoken_counts``."""

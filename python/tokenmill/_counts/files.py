@@ -80,7 +80,7 @@ def from_plain(content: bytes, path: str | None = None) -> tuple[PretokenTable, 
 
 
 def save_counts(path: str | os.PathLike[str], table: PretokenTable, facts: CountedFacts) -> None:
-    """Write a file, here or behind a URL, whole or not at all, in the format that its name asks for."""
+    """Write a local file or one at a URL, atomically, in the format that its name implies."""
     name = os.fspath(path)
     ending = Path(name).suffix
     if ending == ".parquet" or (not ending and is_there()):

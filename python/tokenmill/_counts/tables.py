@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["as_arrow", "as_parquet", "from_arrow", "from_parquet", "is_there"]
 
 _DIGEST = f"{FORMAT}.sha256".encode()
-"""Beside the facts in the schema of a Parquet file: the digest of their JSON."""
+"""Metadata key of a Parquet file: the SHA-256 of the JSON under ``FORMAT``."""
 
 
 def is_there() -> bool:
@@ -59,12 +59,12 @@ def as_arrow(table: PretokenTable, facts: CountedFacts) -> Any:
 
 
 def as_parquet(table: PretokenTable, facts: CountedFacts) -> Any:
-    """The counts as a Parquet file in memory."""
+    """Encode the counts as a Parquet file in memory."""
     pa, pq = _pyarrow("a .parquet file"), _pyarrow("a .parquet file", "pyarrow.parquet")
     sink = pa.BufferOutputStream()
     # No pretoken is there twice, so that a dictionary of them would only be in the way.
     options = {"compression": "zstd", "use_dictionary": False, "write_page_checksum": True}
-    # Parquet has checksums of pages, and none of what the schema says.
+    # The checksums of Parquet cover pages, but not the metadata of the schema.
     arrow = as_arrow(table, facts)
     sealed = {**arrow.schema.metadata, _DIGEST: _digest(facts.as_json())}
     pq.write_table(arrow.replace_schema_metadata(sealed), sink, **options)

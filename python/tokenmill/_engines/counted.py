@@ -34,7 +34,7 @@ FIGURES = ("documents", "bytes", "skipped", "replaced", "pretokens")
 
 
 def nothing_counted(reading: Mapping[str, Any]) -> PretokenCounts:
-    """Counts of no text, which have the facts of reading. Raises what is wrong with these."""
+    """Empty counts with these reading options. Raises an error if the options are invalid."""
     partial = PartialCounts(reading)
     partial.feed([])
     return partial.result()
@@ -106,7 +106,7 @@ def new_folder(out: str | os.PathLike[str]) -> str:
     folder = Path(name).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise FileExistsError(17, "the folder holds files already; a new one is needed", str(folder))
+        raise FileExistsError(17, "the folder is not empty; choose a new one", str(folder))
     return str(folder)
 
 

@@ -7,8 +7,8 @@ like (a/b, c.txt), and ids are printed, without --out.
 
 FILE may be compressed (.gz, .zst), a folder, a glob, or a URL. Each row of
 JSONL (.jsonl, .ndjson, or with --field), Parquet and Arrow files (--column) is
-a document. --out NAME.parquet gives tables back with their ids and n_tokens;
-so do NAME.arrow and .feather (an Arrow file) and NAME.arrows (a stream).
+a document. --out NAME.parquet writes tables with their columns and new ones,
+ids and n_tokens; so do .arrow and .feather (Arrow file) and .arrows (stream).
 
 Bytes of text are taken as they are, whether they are UTF-8 or not. UTF-16,
 UTF-32 with a byte-order mark, and what is compressed otherwise, are refused:
@@ -71,7 +71,7 @@ _LONG = 1_000_000
 _LARGEST = (1 << 16) - 1
 """The largest id that uint16 holds."""
 _FORMS = {"npy": "npy", "bin": "bin", "feather": "arrow", **{form: form for form in TABLES}}
-"""Endings of --out, and the format that each means."""
+"""The format that each ending of --out implies."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -231,7 +231,7 @@ def is_remote(out: str) -> bool:
 
 
 def check_remote(out: str) -> None:
-    """Refuse a URL that cannot be written to, before the work that is to be written."""
+    """Refuse a URL that cannot be written to; called before the work begins."""
     if is_remote(out):
         from .._remote import check_writable
 
@@ -239,7 +239,7 @@ def check_remote(out: str) -> None:
 
 
 def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: str = "--out") -> None:
-    """Write to standard output, or to the file or URL ``out``, which is replaced at once or not at all.
+    """Write to standard output, or to the file or URL ``out``, which is written completely or not at all.
 
     What is long comes in pieces. ``option`` is what the name was given with.
     """

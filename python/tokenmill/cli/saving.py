@@ -122,8 +122,8 @@ def _check_name(out: str) -> None:
         raise UsageError("--out is empty", hint="--out FOLDER/")
     if is_remote(out):
         raise UsageError(
-            f"{out}: is a URL, and a tokenizer is saved on this machine",
-            hint="--out FOLDER/, and copy that folder to the store",
+            f"{out}: is a URL; tokenizers are saved to local folders",
+            hint="--out FOLDER/, then copy the folder to the store",
         )
     with contextlib.suppress(FileNotFoundError):
         Path(out).stat()

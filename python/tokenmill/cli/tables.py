@@ -1,4 +1,4 @@
-"""Tables in, the same tables with ids out: Parquet files, Arrow files and Arrow streams."""
+"""Encoding tables: reads Parquet and Arrow, writes the same columns and new ones with ids and counts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "add_columns", "as_tables", "check_columns"]
 
 TABLES = {"parquet": "a Parquet file", "arrow": "an Arrow file", "arrows": "an Arrow stream"}
-"""The formats of tables, and what each is."""
+"""The formats of tables, as messages call them."""
 
 _GROUP = 1 << 26
-"""Bytes of columns, as they are in memory, that are written at once: a row group of Parquet."""
+"""Size in memory at which batches are written as one group (of Parquet: a row group), in bytes."""
 
 
 class Counts(Protocol):
@@ -37,22 +37,22 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ids-column",
         metavar="NAME",
-        help="of tables, the new column of ids (default: ids); '' leaves it out",
+        help="tables only: name of the new column with ids (default: ids); '' omits it",
     )
     parser.add_argument(
         "--count-column",
         metavar="NAME",
-        help="of tables, the new column of how many ids each text has (default: n_tokens); '' leaves it out",
+        help="tables only: name of the new column with the number of ids (default: n_tokens); '' omits it",
     )
     parser.add_argument(
         "--offsets",
         action="store_true",
-        help="two more columns of tables, starts and ends: where in the text each token is, in characters",
+        help="tables only: add the columns starts and ends, the character range of each token",
     )
 
 
 def check_columns(args: argparse.Namespace, form: str) -> None:
-    """Refuse what tables do not go together with, and the options of their columns without a table."""
+    """Refuse options that do not apply to tables, and options of columns if the output is no table."""
     columns = {
         "--ids-column": args.ids_column is not None,
         "--count-column": args.count_column is not None,
@@ -75,7 +75,7 @@ def check_columns(args: argparse.Namespace, form: str) -> None:
     }
     if wrong := [option for option, is_given in others.items() if is_given]:
         raise UsageError(
-            f"{wrong[0]} is not for --format {form}, which gives tables back with their ids",
+            f"{wrong[0]} does not apply to --format {form}, which adds columns to tables",
             hint="--add-special-tokens puts the tokenizer's own around each text"
             if wrong[0] in ("--bos", "--eos")
             else "--format bin or ids",
@@ -83,7 +83,7 @@ def check_columns(args: argparse.Namespace, form: str) -> None:
     if args.ids_column == "" and args.offsets:
         raise UsageError("--offsets needs the column of ids: each pair belongs to an id")
     if args.ids_column == "" and args.count_column == "":
-        raise UsageError("--ids-column and --count-column are both empty, so that nothing would be added")
+        raise UsageError("--ids-column and --count-column are both empty: no column would be added")
 
 
 def as_tables(
@@ -94,7 +94,7 @@ def as_tables(
     args: argparse.Namespace,
     counts: Counts,
 ) -> Iterator[bytes]:
-    """The tables of all files as one, with ids and their number, in pieces. ``form`` is one of ``TABLES``."""
+    """Encode the tables of all files into one table; yield its bytes. ``form`` is a key of ``TABLES``."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -138,18 +138,18 @@ def _writer(pyarrow: Any, form: str, file: Any, schema: Any) -> Any:
 
 @contextmanager
 def _writing(pyarrow: Any, form: str) -> Iterator[None]:
-    """What a format cannot hold is an error with another format as its hint."""
+    """Turn errors about columns that the format does not support into usage errors with a hint."""
     try:
         yield
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
         if "ictionary replacement" in str(error):
             raise UsageError(
-                "an Arrow file has one dictionary for a column, and these tables have several",
+                "an Arrow file holds one dictionary per column, and these tables differ in theirs",
                 hint="--format arrows (a stream) or parquet",
             ) from error
         said = str(error).partition("\n")[0]
         raise UsageError(
-            f"{TABLES[form]} cannot hold these columns: {said}",
+            f"{TABLES[form]} does not support these columns: {said}",
             hint="--format arrow" if form == "parquet" else "--format parquet",
         ) from error
 
@@ -167,7 +167,7 @@ def _encoded(
     with opened(name, Rows(None, column)) as found:
         if found.form != "rows":
             raise UsageError(
-                f"{source(name)}: is no table, and --format {form} gives tables back with their ids",
+                f"{source(name)}: is not a table; --format {form} adds columns to tables",
                 hint="--format bin or ids, or Parquet and Arrow files",
             )
         table = found.table()
@@ -200,12 +200,12 @@ def _or_empty(pyarrow: Any, schema: Any, batches: Iterable[Any]) -> Iterator[Any
 
 
 def _column(given: str | None, default: str) -> str | None:
-    """The name of a new column; ``None`` for the empty one, which leaves it out."""
+    """The name of a new column, or ``None`` if the column is omitted."""
     return default if given is None else given or None
 
 
 def _figures(pyarrow: Any, batch: Any, column: str, args: argparse.Namespace) -> tuple[int, int, int]:
-    """Documents, bytes of text, tokens."""
+    """The number of documents, of bytes of text, and of tokens in a batch."""
     import pyarrow.compute as compute
 
     def found(name: str) -> Any:
@@ -220,20 +220,20 @@ def _figures(pyarrow: Any, batch: Any, column: str, args: argparse.Namespace) ->
 
 
 def _lengths(pyarrow: Any, texts: Any) -> Any:
-    """The bytes of each text."""
+    """The length of each text in bytes."""
     import pyarrow.compute as compute
 
     if isinstance(texts, pyarrow.ExtensionArray):
         texts = texts.storage
     if isinstance(texts, pyarrow.DictionaryArray):
         return _lengths(pyarrow, texts.dictionary).take(texts.indices)
-    if str(texts.type) in ("string_view", "binary_view"):  # of which pyarrow knows no lengths
+    if str(texts.type) in ("string_view", "binary_view"):  # binary_length does not support views
         texts = texts.cast(pyarrow.large_binary())
     return compute.binary_length(texts)
 
 
 class _Group:
-    """Batches that become a row group."""
+    """Batches to be written as one group."""
 
     def __init__(self, pyarrow: Any) -> None:
         self._pyarrow = pyarrow

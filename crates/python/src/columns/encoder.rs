@@ -53,7 +53,7 @@ pub(crate) struct ColumnEncoder {
 
 /// The ids, counts and offsets of a batch, not yet converted to Arrow columns.
 struct Encoded {
-    /// The ids of all rows, and the offsets of the rows in them.
+    /// The ids of all rows, concatenated, and where each row starts and ends among them.
     ids: Option<(Vec<TokenId>, Vec<i64>)>,
     /// Tokens per row; empty if no column of counts was asked for.
     counts: Vec<i64>,
