@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use proptest::prelude::*;
-use tokenmill_kernels::{cpu, thread_time};
+use tokenmill_kernels::cpu;
 
 use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, is_slow, pattern_named, splitter};
 use crate::pattern::atoms::{self, Atoms};
@@ -315,89 +315,4 @@ fn planes_agree_on_corpora() {
             pair.check(&levels, &text);
         }
     }
-}
-
-/// Prints the speed of the scan alone: `cargo test --release -p tokenmill-core scan_time -- --ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-fn scan_time() {
-    /// The time of the fastest of several scans in seconds of this thread, and the number of pretokens.
-    fn fastest(mut scan: impl FnMut(&mut u32)) -> (f64, u32) {
-        let clock = || thread_time().expect("this system has a clock for threads").as_secs_f64();
-        let (mut best, mut count) = (f64::INFINITY, 0);
-        for _ in 0..7 {
-            count = 0;
-            let start = clock();
-            scan(&mut count);
-            best = best.min(clock() - start);
-        }
-        (best, count)
-    }
-    /// Pieces of about `length` bytes.
-    fn documents(text: &str, length: usize) -> Vec<&str> {
-        let (mut documents, mut rest) = (Vec::new(), text);
-        while !rest.is_empty() {
-            let (document, following) = rest.split_at(rest.ceil_char_boundary(length));
-            documents.push(document);
-            rest = following;
-        }
-        documents
-    }
-    let (_lock, levels) = levels();
-    let corpora = corpora(10_000_000);
-    println!(
-        "{:8} {:12} {:>4} {:>9} {:>9} {:>7} {:>7}",
-        "pattern", "text", "size", "way", "ns/piece", "MB/s", "ratio"
-    );
-    for name in ["gpt2", "cl100k", "qwen2", "o200k"] {
-        let splitter = splitter(&pattern_named(name));
-        let Engine::Scanner(scanner) = &splitter.engine else { continue };
-        for ((text_name, text), length) in
-            corpora.iter().flat_map(|text| [usize::MAX, 200, 100, 50].map(|l| (text, l)))
-        {
-            let documents = documents(text, length);
-            let bytes = f64::from(u32::try_from(text.len()).unwrap());
-            let (arms_time, pieces) = fastest(|count| {
-                for document in &documents {
-                    let each = |span: Span, _| {
-                        *count += u32::from(!span.is_empty());
-                        Ok(())
-                    };
-                    scanner.arms.for_each_match(document, each).unwrap();
-                }
-            });
-            let print = |way: &str, time: f64| {
-                let (nanos, speed) = (time * 1e9 / f64::from(pieces), bytes / time / 1e6);
-                let length = if length == usize::MAX { "all" } else { &length.to_string() };
-                println!(
-                    "{name:8} {text_name:12} {length:>4} {way:>9} {nanos:9.2} {speed:7.0} {:7.2}",
-                    arms_time / time
-                );
-            };
-            print("arms", arms_time);
-            for &level in &levels {
-                cpu::force(Some(level)).unwrap();
-                let (time, same) = fastest(|count| {
-                    for document in &documents {
-                        let mut each = |ends: &[usize]| {
-                            *count += ends.len() as u32;
-                            Ok(())
-                        };
-                        let tables = scanner.tables.as_ref().unwrap();
-                        for_each_ends(
-                            tables,
-                            &scanner.arms,
-                            document,
-                            &mut ScanScratch::default(),
-                            &mut each,
-                        )
-                        .unwrap();
-                    }
-                });
-                assert_eq!(pieces, same);
-                print(level.name(), time);
-            }
-        }
-    }
-    cpu::force(None).unwrap();
 }
