@@ -274,9 +274,9 @@ def test_columns_of_tables_have_the_names_that_are_asked_for(run: Run, folder: P
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--ids-column", "id"), "--ids-column id is a column already"),
+        (("--ids-column", "id"), 'already has a column "id"; choose another name with --ids-column'),
         (("--ids-column", "starts", "--offsets"), '--offsets would add a second column "starts"'),
-        (("--count-column", "text"), "--count-column text is a column already"),
+        (("--count-column", "text"), 'already has a column "text"; choose another name with --count-column'),
         (("--ids-column", "", "--count-column", ""), "are both empty"),
         (("--ids-column", "", "--offsets"), "--offsets needs the column of ids"),
         (("--format", "ids", "--offsets"), "--offsets is for tables with ids"),

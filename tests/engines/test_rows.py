@@ -131,7 +131,7 @@ def test_what_is_wrong_is_said_before_the_work(tok: Any, native: Any) -> None:
     ds = datasets.Dataset.from_dict({"text": ["a<s>"], "ids": [1]})
     with pytest.raises(ValueError, match='no column "body"; it has "text", "ids"'):
         native.datasets.encode(ds, tok, "body")
-    with pytest.raises(ValueError, match='ids_column="ids" is a column already'):
+    with pytest.raises(ValueError, match='already has a column "ids"'):
         native.datasets.encode(ds, tok)
     with pytest.raises(SpecialTokenError, match="<x>"):
         native.polars.encode("text", tok, special={"<x>"})

@@ -127,7 +127,7 @@ def test_what_is_wrong_is_said_before_the_job(spark: Any, native: Any, tok: Any)
         native.spark.encode(df, tok, "body")
     with pytest.raises(TypeError, match='column "id" of df is of type bigint'):
         native.spark.encode(df, tok, "id")
-    with pytest.raises(ValueError, match='ids_column="tags" is a column already'):
+    with pytest.raises(ValueError, match='already has a column "tags"'):
         native.spark.encode(df, tok, ids_column="tags")
     for column, kind in (("body", ValueError), ("*", ValueError), ("id", TypeError)):
         with pytest.raises(kind, match="column"):

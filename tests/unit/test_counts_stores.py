@@ -162,7 +162,9 @@ def test_arrow_without_facts_needs_them(pa: Any) -> None:
     with pytest.raises(TrainingError, match=r"split \(the metadata: 'gpt2', facts=: 'cl100k'\)"):
         PretokenCounts.from_arrow(COUNTS.to_arrow(), facts={**COUNTS.facts, "split": "cl100k"})
     left = COUNTS.total - next(COUNTS.items())[1]
-    with pytest.raises(FormatError, match=f"counts: are {left} pretokens, but {COUNTS.total} were counted"):
+    with pytest.raises(
+        FormatError, match=f"counts: add up to {left} pretokens, but {COUNTS.total} were counted"
+    ):
         PretokenCounts.from_arrow(bare.slice(1), facts=COUNTS.facts)
     with pytest.raises(TypeError, match="from_arrow\\(\\) takes a table, a batch or a stream of Arrow"):
         PretokenCounts.from_arrow([1])
@@ -260,8 +262,11 @@ def test_a_plain_file_whose_checksum_fits_is_checked_all_the_same(tmp_path: Path
         (plain([b"a", b""], [2, 3], facts), "pretoken[1]: is empty"),
         (plain([b"a", b"\xff"], [2, 3], facts), "pretoken[1]: is not UTF-8"),
         (plain([b"a", b"b"], [5, 0], facts), "has a count of 0"),
-        (plain([b"a", b"b"], [2, 4], facts), "are 6 pretokens, but 5 were counted"),
-        (plain([b"a", b"b"], [2, 4], {**facts, "min_count": 2}), "are 6 pretokens, but only 5 were counted"),
+        (plain([b"a", b"b"], [2, 4], facts), "add up to 6 pretokens, but 5 were counted"),
+        (
+            plain([b"a", b"b"], [2, 4], {**facts, "min_count": 2}),
+            "add up to 6 pretokens, but only 5 were counted",
+        ),
         (plain([b"a", b"b"], [2, 3], facts, offsets=[0, 2, 1]), "do not fit"),
         (plain([b"a", b"b"], [2, 3], facts, offsets=[0, 5, 2]), "pretoken[0]"),
         (plain([b"a", b"b"], [2, 3], {}), "facts.format"),
@@ -327,17 +332,19 @@ def test_parts_of_engines_take_their_facts_from_beside_them(tmp_path: Path, pa: 
         pq.write_table(
             pa.table({"pretoken": [p for p, _ in own], "count": counts}), tmp_path / f"part-{number}.parquet"
         )
-    with pytest.raises(FormatError, match=r"part-0.parquet: facts: are missing; put those of all parts"):
+    with pytest.raises(
+        FormatError, match=r"part-0.parquet: facts: are missing: the folder has no _facts.json"
+    ):
         PretokenCounts.load(tmp_path)
     (tmp_path / "_facts.json").write_text(json.dumps(WHOLE.facts), encoding="utf-8")
     assert PretokenCounts.load(tmp_path) == WHOLE
     # A part that is lost, or there twice, is missed.
     lost = (tmp_path / "part-1.parquet").rename(tmp_path / "_part")
-    with pytest.raises(FormatError, match="something is missing or there twice"):
+    with pytest.raises(FormatError, match="some are missing or present twice"):
         PretokenCounts.load(tmp_path)
     for name in ("part-1.parquet", "part-2.parquet"):
         (tmp_path / name).write_bytes(lost.read_bytes())
-    with pytest.raises(FormatError, match="something is missing or there twice"):
+    with pytest.raises(FormatError, match="some are missing or present twice"):
         PretokenCounts.load(tmp_path)
     (tmp_path / "part-2.parquet").unlink()
     (tmp_path / "_facts.json").write_text("{", encoding="utf-8")
@@ -429,6 +436,12 @@ def test_a_folder_behind_a_url(native: Any) -> None:
     for url in ("memory://counts/all", "memory://counts/all/"):
         assert native.PretokenCounts.load(url) == counts
     assert native.train(counts="memory://counts/all", num_merges=2).merges[0] == (b"l", b"o")
+    # A part says nothing of the others, so that it cannot be read without what belongs to all.
+    facts = fsspec.filesystem("memory").cat("/counts/all/_facts.json")
+    fsspec.filesystem("memory").rm("/counts/all/_facts.json")
+    with pytest.raises(native.FormatError, match=r"facts: are missing: the folder has no _facts\.json"):
+        native.PretokenCounts.load("memory://counts/all")
+    fsspec.filesystem("memory").pipe("/counts/all/_facts.json", facts)
     one = fsspec.filesystem("memory").cat("/counts/all/part-00001.parquet")
     fsspec.filesystem("memory").pipe("/counts/cut/part-00001.parquet", one[: len(one) // 2])
     with pytest.raises(native.FormatError, match="memory://counts/cut") as caught:

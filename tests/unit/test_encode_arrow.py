@@ -207,8 +207,16 @@ def test_the_error_of_a_source_reaches_the_consumer(tok: Any) -> None:
             TypeError,
             r'column "id" of data is an Arrow array of int64, .*; cast',
         ),
-        ({"column": "tag", "ids_column": "one"}, ValueError, r'ids_column="one" is a column already'),
-        ({"count_column": "text"}, ValueError, r'count_column="text" is a column already'),
+        (
+            {"column": "tag", "ids_column": "one"},
+            ValueError,
+            r'already has a column "one"; choose another name with ids_column=',
+        ),
+        (
+            {"count_column": "text"},
+            ValueError,
+            r'already has a column "text"; choose another name with count_column=',
+        ),
         ({"count_column": "ids"}, ValueError, r'count_column would add a second column "ids"'),
         ({"ids_column": "i\0d"}, ValueError, "^ids_column: a name with a zero character"),
         ({"count_column": "c\0t"}, ValueError, "^count_column: a name with a zero character"),

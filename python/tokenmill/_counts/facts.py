@@ -96,7 +96,9 @@ def check_total(facts: CountedFacts, table: PretokenTable, path: str | None = No
     """Raises ``FormatError`` where there are not as many pretokens as were counted."""
     total, counted = table.total, facts.figures[-1]
     if facts.min_count is None and min(total, MOST) != counted:
-        reason = f"are {total:,} pretokens, but {counted:,} were counted: something is missing or there twice"
+        reason = (
+            f"add up to {total:,} pretokens, but {counted:,} were counted: some are missing or present twice"
+        )
         raise damaged(path, "counts", reason)
     if total > counted and counted != MOST:
-        raise damaged(path, "counts", f"are {total:,} pretokens, but only {counted:,} were counted")
+        raise damaged(path, "counts", f"add up to {total:,} pretokens, but only {counted:,} were counted")

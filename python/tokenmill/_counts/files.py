@@ -130,7 +130,7 @@ def _from_folder(folder: str) -> tuple[PretokenTable, CountedFacts]:
         if facts is not None:
             found.append((str(part), facts))
         elif given is None:
-            reason = f"are missing; put those of all parts beside them in {FACTS}"
+            reason = f"are missing: the folder has no {FACTS}, which belongs to its parts"
             raise damaged(str(part), "facts", reason, "missing")
         total.add(table)
     if given is None:

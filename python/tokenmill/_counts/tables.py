@@ -42,8 +42,8 @@ def _pyarrow(what: str, module: str = "pyarrow") -> Any:
         raise MissingExtraError(message, extra="arrow") from missing
 
 
-def as_arrow(table: PretokenTable, facts: CountedFacts) -> Any:
-    """A ``pyarrow.Table``, with the facts in its schema's metadata."""
+def as_arrow(table: PretokenTable, facts: CountedFacts | None) -> Any:
+    """A ``pyarrow.Table``, with the facts, if there are any, in its schema's metadata."""
     pa = _pyarrow("to_arrow()")
     with waited_for:
         data, offsets, counts = table.columns()
@@ -54,20 +54,22 @@ def as_arrow(table: PretokenTable, facts: CountedFacts) -> Any:
             pa.field("pretoken", pa.large_binary(), nullable=False),
             pa.field("count", pa.uint64(), nullable=False),
         ]
-        schema = pa.schema(columns, metadata={FORMAT: facts.as_json()})
+        schema = pa.schema(columns, metadata=None if facts is None else {FORMAT: facts.as_json()})
         return pa.Table.from_arrays([pretokens, numbers], schema=schema)
 
 
-def as_parquet(table: PretokenTable, facts: CountedFacts) -> Any:
-    """Encode the counts as a Parquet file in memory."""
+def as_parquet(table: PretokenTable, facts: CountedFacts | None) -> Any:
+    """Encode the counts as a Parquet file in memory. A part of a folder has no facts of its own."""
     pa, pq = _pyarrow("a .parquet file"), _pyarrow("a .parquet file", "pyarrow.parquet")
     sink = pa.BufferOutputStream()
     # No pretoken is there twice, so that a dictionary of them would only be in the way.
     options = {"compression": "zstd", "use_dictionary": False, "write_page_checksum": True}
-    # The checksums of Parquet cover pages, but not the metadata of the schema.
     arrow = as_arrow(table, facts)
-    sealed = {**arrow.schema.metadata, _DIGEST: _digest(facts.as_json())}
-    pq.write_table(arrow.replace_schema_metadata(sealed), sink, **options)
+    if facts is not None:
+        # The checksums of Parquet cover pages, but not the metadata of the schema.
+        metadata = {**arrow.schema.metadata, _DIGEST: _digest(facts.as_json())}
+        arrow = arrow.replace_schema_metadata(metadata)
+    pq.write_table(arrow, sink, **options)
     return memoryview(sink.getvalue())
 
 

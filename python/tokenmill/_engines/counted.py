@@ -111,8 +111,11 @@ def new_folder(out: str | os.PathLike[str]) -> str:
 
 
 def write_part(counts: PretokenCounts, out: str, number: int) -> None:
-    """Write one part of a folder, whole or not at all. A task that runs twice writes the same bytes again."""
-    write_to(f"{out}/part-{number:05}.parquet", [as_parquet(counts._table, counts._facts)])
+    """Write one part of a folder. A task that runs twice writes the same bytes again.
+
+    It has no facts, so that the folder cannot be read before `write_facts`, nor without one of the parts.
+    """
+    write_to(f"{out}/part-{number:05}.parquet", [as_parquet(counts._table, None)])
 
 
 def write_facts(parts: Sequence[CountedFacts], out: str) -> None:

@@ -76,7 +76,7 @@ def check_columns(args: argparse.Namespace, form: str) -> None:
     if wrong := [option for option, is_given in others.items() if is_given]:
         raise UsageError(
             f"{wrong[0]} does not apply to --format {form}, which adds columns to tables",
-            hint="--add-special-tokens puts the tokenizer's own around each text"
+            hint="--add-special-tokens, for a tokenizer that was trained with --eos-token and --add-eos-token"
             if wrong[0] in ("--bos", "--eos")
             else "--format bin or ids",
         )

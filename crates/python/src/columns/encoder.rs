@@ -129,7 +129,7 @@ impl ColumnEncoder {
                         "offsets=True adds a column {name:?}, but data has it already; rename it: data has {all}"
                     ),
                     _ => format!(
-                        "{argument}={name:?} is a column already; choose another name: data has {all}"
+                        "data already has a column {name:?}; choose another name with {argument}=: data has {all}"
                     ),
                 }));
             }
