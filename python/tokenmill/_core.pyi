@@ -1111,8 +1111,9 @@ class Tokenizer:
 
         In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
         pretokens that are tokens), `chat_templates` (their sources), `workers` (the pretoken caches of all
-        workers; never more than `cache_bytes`). In pretokens: cache `hits` and `misses` so far. A tokenizer made
-        by `with_chat_template` shares all of it but its templates with the one that it is made from.
+        workers; never more than `cache_bytes`). In pretokens: `misses`, for which the model was asked so far, and
+        `hits`, all others. A tokenizer made by `with_chat_template` shares all of it but its templates with the
+        one that it is made from.
         """
     def plan(self) -> Plan:
         """The implementation of each stage for encoding and decoding, and the reason for it, as a

@@ -6,6 +6,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The levels for which routines are written, from what every machine has to the widest vectors.
+///
+/// A new level is chosen where the others are: `planes/mod.rs`, `planes/characters.rs`, `batch_merge/mod.rs` and
+/// `short_table/lookup.rs`. Two of these end with a case for all other levels, so the compiler does not name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {

@@ -1,7 +1,9 @@
 //! Which pretokens a cache admits. While it has fewer than 8,192 buckets, all: `cache` makes the doorkeeper when it
 //! grows to that size (`DOORKEEPER_BITS`) and asks here from then on. If the miss rate is above a fifth, only those
-//! are admitted that come a second time, and those of up to three bytes on first sight. `batch` has a stricter rule
-//! for pretokens that are spelled without the queue, and `keys` says which pretokens are never cached.
+//! are admitted that miss again after the doorkeeper remembered them (repeats that the miss queue resolves together
+//! do not count), and those of up to three bytes on first sight. After a streak of pretokens that were spelled at
+//! once, `batch` admits these on second sight at any miss rate, and some never; `keys` says which pretokens are never
+//! cached.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -36,7 +38,7 @@ impl Admission {
         self.miss_rate = (self.miss_rate + weight(misses)).saturating_sub(weight(saved));
     }
 
-    /// Is more than a fifth of the text new?
+    /// Is the miss rate, less what the cache saved, above a fifth?
     pub(super) fn is_miss_rate_high(&self) -> bool {
         self.miss_rate > HIGH
     }

@@ -241,7 +241,7 @@ impl LookupBatch {
     }
 
     /// Caches a pretoken that was spelled at once. After a streak of successes ([`STREAK`]) it is cached on second
-    /// sight, if there is a doorkeeper, and never if it begins with a character of four bytes and became an id for
+    /// sight (at once without a doorkeeper), and never if it begins with a character of four bytes and became an id for
     /// each byte: there are a million such characters, and hardly any script in use has them. If all were cached, a
     /// first pass over rare scripts would take 1.2 to 2 times as long.
     fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {

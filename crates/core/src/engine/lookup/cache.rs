@@ -276,7 +276,7 @@ impl PretokenCache {
     }
 
     /// As [`Self::insert`], for a pretoken that costs little to spell again: on second sight if there is a
-    /// doorkeeper.
+    /// doorkeeper, else at once.
     pub(super) fn insert_on_second_sight(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
         if self.admission.admits_on_second_sight(hash) {
             self.insert(key, hash, pretoken, ids);
@@ -285,7 +285,8 @@ impl PretokenCache {
 
     /// By how many bits the table may grow, the most first. Growing moves all entries, and the pages of tables that
     /// were soon outgrown took 2 to 10 % of a first pass over ten megabytes. So small tables become sixteen times
-    /// as large, if half of the budget stays free for other workers and the miss rate is low.
+    /// as large, if half of the budget stays free for other workers and the miss rate is low; else four times, and
+    /// large ones twice, or less where the budget denies it.
     fn growth_steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
         let leap = || memory_of(bits + 4) - memory_of(bits);
@@ -362,7 +363,7 @@ impl CacheBudget {
         (self.limit, self.taken.load(Relaxed))
     }
 
-    /// Lookups and misses in calls that have ended.
+    /// Lookups, and those of them that went to the model, in calls that have ended.
     pub(in super::super) fn lookups(&self) -> (u64, u64) {
         (self.lookups.load(Relaxed), self.misses.load(Relaxed))
     }

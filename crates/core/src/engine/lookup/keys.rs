@@ -9,8 +9,8 @@ use tokenmill_kernels::short_table::{self, Key, SHORT};
 /// The key of a pretoken that is not cached.
 pub(super) const UNCACHED: Key = 0;
 
-/// Set in the key of a segment: the same bytes may have other ids as a pretoken. Without other bits it marks a
-/// segment that is too long to be cached.
+/// Set in the keys of segments where the vocabulary may give the same bytes other ids as a pretoken; other short
+/// segments share the keys of pretokens. Without other bits it marks a segment that is too long to be cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
 /// Longer pretokens hardly repeat and are not cached.
@@ -21,7 +21,7 @@ const MAX_CACHED_BYTES: usize = 128;
 /// endings.
 const LEAD_OF_THREE: u8 = 0xE0;
 
-/// Is this the key of a segment? Four bits are compared, because the key of a hash has this bit too.
+/// Is the key marked as that of a segment? Four bits are compared, because the key of a hash has this bit too.
 pub(super) fn is_segment(key: Key) -> bool {
     (key >> 124) == (SEGMENT >> 124)
 }

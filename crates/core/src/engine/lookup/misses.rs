@@ -5,8 +5,8 @@
 //! looked up in the static table, once their slot had time to be prefetched; misses that are not cached skip both.
 //! What is not found there waits to be merged side by side with others of about the same length, which take about as
 //! many steps. Such a merge takes a pretoken of up to 62 bytes ([`Widest`]) as a whole, unless it is a token by the
-//! rule for whole pretokens ([`Speller::canonical_for`]); a short one is not, or the static table had it. The model
-//! alone spells the rest. Ids that come after a miss wait with it, perhaps over several batches.
+//! rule for whole pretokens ([`Speller::canonical_for`]); a short one is not, or the static table had it. The rest is
+//! spelled one by one ([`Speller::spell`]). Ids that come after a miss wait with it, perhaps over several batches.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
@@ -27,7 +27,7 @@ use crate::watch::Ticker;
 /// Misses that are looked up in the static table together.
 const PROBES: usize = 8;
 
-/// Misses of one width that are merged together.
+/// Misses of one width that are collected and sorted, to be merged in groups of [`MERGE_BATCH`].
 const MERGES: usize = 64;
 
 /// The index of the queue for the widest rows.

@@ -8,8 +8,10 @@
 //! 3. `cache` has its ids, which are copied; or it misses, and `speller` may spell the pretoken at once.
 //! 4. `misses` holds the others, of one text between two added tokens. Those that may be cached are looked up in
 //!    `static_table`. What is not found there is merged as a whole beside others of about its length, if it has at
-//!    most 62 bytes and the vocabulary allows it; else the model spells it alone.
-//! 5. `cache` gets the ids, if `admission` admits them.
+//!    most 62 bytes and the vocabulary allows it; else `speller` spells it by itself: by its segments, through cache
+//!    and static table, where it may be divided, or else by the model.
+//! 5. `cache` gets the ids, if `admission` admits them. What was found in the static table outside the queue is not
+//!    cached.
 //!
 //! `encoder` runs these steps for one text; for a single pretoken it asks the cache, the static table and the model,
 //! without a batch. A pretoken that hardly ever repeats (above 128 bytes, or of a script without spaces), and a text

@@ -1,7 +1,8 @@
 //! The static table: all short tokens that a pretoken may become as a whole, by their bytes.
 //!
-//! It is made when a tokenizer is compiled, shared by all workers, and never changes. A queued miss, a segment whose
-//! key has no mark, and a single pretoken are looked up here before the model is asked; only short ones can be found.
+//! It is made when a tokenizer is compiled, shared by all workers, and never changes. Asked before the
+//! model is: by the miss queue, for the segments of a pretoken that is spelled by itself, and for a single pretoken.
+//! Only short ones can be found, and none under a key that is marked as a segment's.
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
 use crate::ids::TokenId;
