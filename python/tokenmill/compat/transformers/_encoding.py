@@ -12,6 +12,15 @@ from ..._core import Encoding as CoreEncoding
 
 __all__ = ["Encoding"]
 
+_NOTHING = {
+    **{name: [] for name in ("ids", "type_ids", "tokens", "words", "offsets", "overflowing")},
+    **{name: [] for name in ("special_tokens_mask", "attention_mask")},
+    "sequence_ranges": {},
+}
+# The library makes what this needs at the first call. A process that forks while another thread makes it would wait
+# for it for ever, so it is made at import.
+tokenizers.Encoding().__setstate__(json.dumps(_NOTHING).encode())
+
 
 class Encoding:
     """Ids and what they stand for.
