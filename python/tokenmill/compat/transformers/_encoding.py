@@ -12,13 +12,19 @@ from ..._core import Encoding as CoreEncoding
 
 __all__ = ["Encoding"]
 
-_NOTHING = {
-    **{name: [] for name in ("ids", "type_ids", "tokens", "words", "offsets", "overflowing")},
-    **{name: [] for name in ("special_tokens_mask", "attention_mask")},
+_NOTHING: dict[str, object] = {
+    "ids": [],
+    "type_ids": [],
+    "tokens": [],
+    "words": [],
+    "offsets": [],
+    "special_tokens_mask": [],
+    "attention_mask": [],
+    "overflowing": [],
     "sequence_ranges": {},
 }
-# The library makes what this needs at the first call. A process that forks while another thread makes it would wait
-# for it for ever, so it is made at import.
+# The library makes what this needs at the first call. A process that forks while another thread makes it
+# would wait for it for ever, so it is made at import.
 tokenizers.Encoding().__setstate__(json.dumps(_NOTHING).encode())
 
 
