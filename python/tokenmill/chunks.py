@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
+from ._table import quoted
 from .ragged import Ragged
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ._core import ReadyIds
+    from ._table import Printer
 
 __all__ = ["Chunk", "Chunks"]
 
@@ -42,6 +44,18 @@ class Chunk:
     def count(self) -> int:
         """The number of its ids."""
         return len(self.ids)
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        """What IPython shows: without the ids, of which there may be thousands."""
+        places = f"characters {self.start}-{self.end}, bytes {self.byte_start}-{self.byte_end}"
+        ids = f"{self.count:,} id" + "s" * (self.count != 1)
+        printer.text("Chunk(...)" if cycle else f"Chunk({ids}, {places}, {quoted(self.text)})")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ._notebook import html_of_chunk
+
+        return html_of_chunk(self)
 
 
 @final

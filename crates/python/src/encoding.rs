@@ -16,6 +16,7 @@ use tokenmill_kernels::MadeOnce;
 use crate::buffer::objects;
 use crate::convert;
 use crate::exceptions::raise;
+use crate::late;
 use crate::output::{self, Item};
 
 /// Where the written forms of ids come from: the tokenizer, or a pickle.
@@ -70,6 +71,9 @@ enum List {
     SequenceIds,
     Overflowing,
 }
+
+/// Ids that a notebook shows of an encoding.
+const IDS_SHOWN: usize = 250;
 
 /// The lists that Python code has asked for so far.
 type Lists = [MadeOnce<Py<PyList>>; List::Overflowing as usize + 1];
@@ -387,6 +391,22 @@ impl Encoding {
 
     fn __repr__(&self) -> String {
         format!("Encoding({} ids)", self.length())
+    }
+
+    /// What a notebook shows. The lists of the attributes are not made for it: they are kept, and may be long.
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let of = &self.arranged;
+        let spans = of.offsets().zip(of.byte_offsets().map(|span| (span.start, span.end)));
+        let masks = of.type_ids().zip(of.attention_mask()).zip(of.special_tokens_mask());
+        let places = of.word_ids().zip(of.sequence_ids());
+        let rows = of.ids().zip(self.tokens_of(false)).zip(spans).zip(masks).zip(places);
+        let row = |((((id, token), (chars, bytes)), ((kind, attention), special)), (word, sequence))| {
+            Ok((id, token, chars, bytes, kind, attention, special, word, sequence))
+        };
+        let rows: Vec<_> = rows.take(IDS_SHOWN).map(row).collect();
+        let rows = output::list(py, rows)?;
+        let html = late::NOTEBOOK.get(py)?.getattr("html_of_encoding")?;
+        html.call1((rows, self.length(), self.n_sequences(), self.overflowing.len()))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

@@ -31,6 +31,7 @@ pub(crate) static EMBEDDING_PLAN: Late = Late::new("tokenmill.embedding_plan", |
 pub(crate) static ERRORS: Late = Late::new("tokenmill.errors", |_| Ok(()));
 pub(crate) static EXPLAIN: Late = Late::new("tokenmill.explain", |_| Ok(()));
 pub(crate) static MODEL_INPUTS: Late = Late::new("tokenmill.model_inputs", |_| Ok(()));
+pub(crate) static NOTEBOOK: Late = Late::new("tokenmill._notebook", |_| Ok(()));
 pub(crate) static NUMPY: Late = Late::new("numpy", use_arrays);
 pub(crate) static PAD_BATCH: Late = Late::new("tokenmill._pad_batch", |_| Ok(()));
 pub(crate) static RAGGED: Late = Late::new("tokenmill.ragged", |_| Ok(()));

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from .._table import quoted, table, visible
 from .outline import Outline, Part, outline_of_runs, parts_of
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
 
+if TYPE_CHECKING:
+    from .._table import Printer
+
 __all__ = ["RenderedChat", "Segment", "content_of", "outline_of", "texts_of"]
+
+_LISTED = 100
+"""Segments of a rendering that IPython shows in a terminal."""
 
 
 class Segment(NamedTuple):
@@ -79,6 +86,29 @@ class RenderedChat:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        """What IPython shows: a line for each segment."""
+        printer.text("RenderedChat(...)" if cycle else table(self._table()))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .._notebook import html_of_chat
+
+        return html_of_chat(self)
+
+    def _table(self) -> list[tuple[str, str, str, str, str]]:
+        rows = [("characters", "message", "role", "part", "text")]
+        for segment in self.segments[:_LISTED]:
+            text = quoted(self.text[segment.start : segment.stop])
+            message = "" if segment.message is None else str(segment.message)
+            places = (f"{segment.start}-{segment.stop}", message, visible(segment.role or ""))
+            rows.append(
+                (*places, "template" if segment.trusted else visible(segment.field or segment.kind), text)
+            )
+        if len(self.segments) > _LISTED:
+            rows.append(("…", "", "", "", f"and {len(self.segments) - _LISTED:,} more"))
+        return rows
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RenderedChat):

@@ -33,6 +33,7 @@ use tokenmill_kernels::MadeOnce;
 use crate::convert;
 use crate::exceptions::raise;
 use crate::hooks::PyHooks;
+use crate::late;
 use crate::load_report::LoadReport;
 use crate::ready_ids::ReadyIds;
 use crate::signature::CallSignature;
@@ -172,6 +173,11 @@ impl Tokenizer {
             self.split().map_or("None".to_owned(), |split| format!("{split:?}")),
             hooks.concat()
         )
+    }
+
+    /// What a notebook shows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        late::NOTEBOOK.get(slf.py())?.getattr("html_of_tokenizer")?.call1((slf,))
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> bool {
