@@ -13,13 +13,20 @@ use crate::engine::{Engine, Special, Text};
 use crate::ids::{TokenId, to_u32};
 use crate::watch::{Ticker, Unwatched};
 
-/// The pairs of vocabularies that are compared; all of them only if this is set.
+/// The large tests run in full only if this is set.
+fn is_slow() -> bool {
+    std::env::var_os("TOKENMILL_SLOW").is_some()
+}
+
+/// The pairs of vocabularies that are compared.
 fn pairs() -> u64 {
-    if std::env::var_os("TOKENMILL_SLOW").is_some() { 5_000 } else { 120 }
+    if is_slow() { 5_000 } else { 40 }
 }
 
 /// The length of the texts that are all tried.
-const LONGEST: u32 = 8;
+fn longest() -> u32 {
+    if is_slow() { 8 } else { 6 }
+}
 
 /// A row of random numbers.
 struct Random(u64);
@@ -118,7 +125,7 @@ fn merge_naively(list: &List, text: &[u8]) -> Vec<Vec<u8>> {
 fn all_texts() -> Vec<String> {
     let mut texts = vec![String::new()];
     let mut last = texts.clone();
-    for _ in 0..LONGEST {
+    for _ in 0..longest() {
         last = last.iter().flat_map(|text| ["a", "b", "c"].map(|letter| format!("{text}{letter}"))).collect();
         texts.extend(last.iter().cloned());
     }
