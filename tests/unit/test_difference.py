@@ -1,4 +1,4 @@
-"""``tokenmill.diff``: the verdict, and witnesses that are true through both pipelines and as short as can be."""
+"""``tokenmill.diff``: the verdict, and witnesses that are true and as short as they can be."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import tokenmill
 from tokenmill import Difference, Tokenizer, diff
-from tokenmill._diff.chats import _shorter
-from tokenmill._diff.inputs import CALLS, of_ids, of_messages, of_text
+from true_witness import check
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -34,42 +33,6 @@ def saved(tok: Tokenizer, folder: Path, **changes: Any) -> Tokenizer:
         data[name] = value
     path.write_text(json.dumps(data), encoding="utf-8")
     return tokenmill.load(path)
-
-
-def check(found: Difference, a: Tokenizer, b: Tokenizer) -> None:
-    """The witness is true, and nothing of it can go."""
-    witness = found.witness
-    assert found.verdict == "different"
-    assert witness is not None
-    if witness.kind == "text":
-        assert witness.text is not None
-        (call,) = [name for name, written in CALLS.items() if written == witness.call]
-        assert (witness.a, witness.error_a) == of_text(a, witness.text, call)
-        assert (witness.b, witness.error_b) == of_text(b, witness.text, call)
-        assert witness.a != witness.b or (witness.error_a is None) != (witness.error_b is None)
-        for i in range(len(witness.text)):
-            rest = witness.text[:i] + witness.text[i + 1 :]
-            assert of_text(a, rest, call)[0] == of_text(b, rest, call)[0], rest
-    elif witness.kind == "ids":
-        assert witness.ids is not None
-        skips = witness.options.get("skip_special_tokens", False)
-        assert (witness.a, witness.b) == tuple(of_ids(tok, witness.ids, skips)[0] for tok in (a, b))
-        assert witness.a != witness.b
-        for i in range(len(witness.ids)):
-            rest_ids = witness.ids[:i] + witness.ids[i + 1 :]
-            assert of_ids(a, rest_ids, skips)[0] == of_ids(b, rest_ids, skips)[0], rest_ids
-    else:
-        assert witness.kind == "messages"
-        assert witness.messages is not None
-        options = dict(witness.options)
-        name = options.pop("template")
-        assert (witness.a, witness.b) == tuple(
-            of_messages(tok, witness.messages, name, options)[0] for tok in (a, b)
-        )
-        assert witness.a != witness.b
-        for shorter in _shorter(witness.messages):
-            texts = [of_messages(tok, shorter, name, options)[0] for tok in (a, b)]
-            assert texts[0] == texts[1], shorter
 
 
 def both_ways(a: Tokenizer, b: Tokenizer, **options: Any) -> Difference:
@@ -108,16 +71,19 @@ def test_merges_of_neighbouring_rank_that_do_not_meet_are_the_same() -> None:
     assert a.fingerprint != b.fingerprint
 
 
-def test_an_overlap_that_never_comes_up_is_the_same() -> None:
-    # `b` is at the end of `ab` and the start of `bc`, but `ab` needs an `a` that `xa` has taken before.
-    tokens = (b"xa", b"ab", b"bc")
-    a = listed((b"a", b"b"), (b"b", b"c"), tokens=(b"ab", b"bc"))
-    b = listed((b"b", b"c"), (b"a", b"b"), tokens=(b"ab", b"bc"))
-    found = both_ways(a, b)
-    assert found.witness is not None
-    assert found.witness.text == "abc"
-    first = listed((b"x", b"a"), (b"a", b"b"), (b"b", b"c"), tokens=tokens)
-    assert both_ways(first, first).verdict == "same"
+def test_two_ways_to_the_same_token_are_the_same() -> None:
+    # The first merge of `abc` differs, and what it comes to does not.
+    tokens = (b"ab", b"bc", b"abc")
+    rest = ((b"ab", b"c"), (b"a", b"bc"))
+    a = listed((b"a", b"b"), (b"b", b"c"), *rest, tokens=tokens)
+    b = listed((b"b", b"c"), (b"a", b"b"), *rest, tokens=tokens)
+    assert (both_ways(a, b).verdict, both_ways(a, b).proof) == ("same", "merges")
+    # So it is where `ab` is also taken by something else, unless that comes first.
+    longer, taken = (*tokens, b"xab"), (b"x", b"ab")
+    for more, verdict in (((*rest, taken), "same"), ((taken, *rest), "different")):
+        a = listed((b"a", b"b"), (b"b", b"c"), *more, tokens=longer)
+        b = listed((b"b", b"c"), (b"a", b"b"), *more, tokens=longer)
+        assert both_ways(a, b).verdict == verdict
 
 
 # ---- different --------------------------------------------------------------------------------

@@ -72,7 +72,6 @@ def search(a: Tokenizer, b: Tokenizer) -> tuple[Found | None, int]:
 
 
 def _conversations() -> Iterator[Messages]:
-    yield ()
     for roles in _ROLES:
         for contents in [(content,) * len(roles) for content in _CONTENTS]:
             yield tuple(

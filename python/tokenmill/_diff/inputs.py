@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tokenmill.errors import TokenmillError
-
 if TYPE_CHECKING:
     from tokenmill._core import Tokenizer
 
@@ -31,7 +29,7 @@ _NOW = datetime(2024, 1, 31, 12, 30)
 def _tried(call: Callable[[], Any]) -> Result:
     try:
         return call(), None
-    except TokenmillError as error:
+    except ValueError as error:  # all errors of this package that speak of the input, and some others
         return None, f"{type(error).__name__}: {error}"
 
 

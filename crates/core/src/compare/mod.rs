@@ -223,16 +223,24 @@ impl Search<'_> {
     /// Tries everything else.
     fn everything(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
         let differs = self.differs;
-        if (differs.encode() || differs.frame) && self.all_texts(false, ticker)? {
+        let has_texts = differs.encode() || differs.frame;
+        if has_texts && self.all_texts(false, ticker)? {
             return Ok(());
         }
         if (differs.decoding || differs.added || differs.model) && self.ids(ticker)? {
             return Ok(());
         }
-        if differs.encode() || differs.frame {
-            self.all_texts(true, ticker)?;
+        // Every character takes the longest, so it comes last.
+        if !has_texts || self.all_texts(true, ticker)? || self.all_characters(false, ticker)? {
+            return Ok(());
         }
+        self.all_characters(true, ticker)?;
         Ok(())
+    }
+
+    fn all_characters(&mut self, is_offsets: bool, ticker: &mut Ticker<'_>) -> Result<bool> {
+        let calls = self.calls(is_offsets);
+        self.each("single characters", &calls, ticker, &texts::each_character)
     }
 
     /// The ways to call in which a difference may show.
@@ -289,7 +297,7 @@ impl Search<'_> {
                 return Ok(true);
             }
         }
-        tried("single characters", self, &texts::each_character)
+        Ok(false)
     }
 
     fn ids(&mut self, ticker: &mut Ticker<'_>) -> Result<bool> {
