@@ -160,6 +160,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
     def vocab_sizes() -> Any:
         return import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [1000, 2000])
 
+    def difference() -> Any:
+        return import_module("tokenmill").diff(base(), base().with_special_tokens(["<|s|>"]), texts="<|s|>")
+
     def functions() -> Functions:
         from tokenmill.compat.tiktoken import registry
 
@@ -200,6 +203,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
+        "tokenmill.difference.Difference": difference,
+        "tokenmill.difference.Witness": lambda: difference().witness,
+        "tokenmill.difference.Changed": lambda: difference().special_tokens[0],
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -502,6 +508,9 @@ METHODS: dict[str, dict[str, Call]] = {
         "to_dict": lambda o: o.to_dict(),
         "to_svg": lambda o: o.to_svg(),
     },
+    "tokenmill.difference.Difference": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.difference.Witness": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.difference.Changed": {},
     "tokenmill.vocab_sizes.VocabSizeRow": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.explain.Explanation": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.chat.encoding.ChatEncoding": MAPPING,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ._counts.counting import count_pretokens
     from ._train import train
     from .chunks import Chunk, Chunks
+    from .difference import Difference, diff
     from .editing import Edit
     from .embedding_plan import EmbeddingPlan
     from .errors import (
@@ -72,6 +73,7 @@ else:
         "BudgetError": "errors",
         "Chunk": "chunks",
         "Chunks": "chunks",
+        "Difference": "difference",
         "Edit": "editing",
         "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
@@ -100,6 +102,8 @@ else:
         "chat": "chat",
         "chunks": "chunks",
         "datasets": "datasets",
+        "diff": "difference",
+        "difference": "difference",
         "duckdb": "duckdb",
         "editing": "editing",
         "collator": "model_inputs",
@@ -144,6 +148,7 @@ else:
             "chat",
             "chunks",
             "compat",
+            "difference",
             "editing",
             "embedding_plan",
             "errors",
@@ -166,6 +171,7 @@ __all__ = [
     "Chunk",
     "Chunks",
     "DecodeStream",
+    "Difference",
     "Edit",
     "EmbeddingPlan",
     "Encoding",
@@ -202,6 +208,7 @@ __all__ = [
     "collator",
     "compare_vocab_sizes",
     "count_pretokens",
+    "diff",
     "load",
     "mask_from_spans",
     "merge_counts",

@@ -41,6 +41,7 @@ __all__ = [
     "TrainingReport",
     "__version__",
     "best_fit_windows",
+    "compare_tokenizers",
     "count_files",
     "count_texts",
     "encode_inputs",
@@ -62,6 +63,7 @@ __all__ = [
     "train_counts",
     "train_files",
     "train_texts",
+    "written_stages",
 ]
 __version__: str
 
@@ -2231,3 +2233,16 @@ def position_rows(
 
 def best_fit_windows(lengths: npt.NDArray[np.int64], window: int, /) -> npt.NDArray[np.int64]:
     """The window of each piece, by best fit; `lengths` is an int64 array."""
+
+def compare_tokenizers(
+    a: Tokenizer, b: Tokenizer, texts: list[str], /
+) -> tuple[
+    Literal["descriptions", "merges"] | None,
+    tuple[tuple[str, str] | None, tuple[list[int], bool] | None],
+    list[tuple[str, int]],
+    tuple[list[int], list[int], list[tuple[int, int]]],
+]:
+    """."""
+
+def written_stages(tokenizer: Tokenizer, /) -> str:
+    """."""

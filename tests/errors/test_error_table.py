@@ -24,6 +24,7 @@ from errors.rows_of_batches import BATCHES
 from errors.rows_of_budgets import BUDGETS
 from errors.rows_of_chat import CHAT
 from errors.rows_of_compat import COMPAT
+from errors.rows_of_difference import DIFFERENCE
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
 from errors.rows_of_formats import FORMATS
 from errors.rows_of_hooks import HOOKS
@@ -54,6 +55,7 @@ TABLE: list[Row] = [
     *BATCHES,
     *BUDGETS,
     *VOCAB_SIZES,
+    *DIFFERENCE,
 ]
 
 

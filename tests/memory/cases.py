@@ -615,6 +615,10 @@ case(
     "compare_vocab_sizes",
     given(lambda i: i.short_words, lambda i, text: tokenmill.compare_vocab_sizes(i.tok, text, [len(i.tok)])),
 )
+case(
+    "diff",
+    given(lambda i: i.short_words, lambda i, text: tokenmill.diff(i.tok, _with_one_more(), texts=text)),
+)
 case("Packed.pad", given(lambda i: tokenmill.pack(i.rows, 4096), lambda _, packed: packed.pad(0)))
 case(
     "causal_mask",
@@ -847,6 +851,10 @@ def _saved(inputs: Inputs) -> Path:
     return path
 
 
+def _with_one_more() -> tokenmill.Tokenizer:
+    return tokenmill.Tokenizer.from_tokens([bytes([byte]) for byte in range(256)])
+
+
 #: Public names that take neither text nor ids nor files, or no more of these than a name.
 WITHOUT = {
     "collator",
@@ -907,6 +915,8 @@ WITHOUT = {
         for name in ("fits", "multiple_of", "needed", "new", "new_rows", "out_of_range", "padding", "rows")
     ),
     *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
+    *(f"Difference.{name}" for name in tokenmill.Difference.__dataclass_fields__),
+    "Difference.to_dict",
     *(
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")

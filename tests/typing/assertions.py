@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -198,6 +198,9 @@ def reports(tok: Tokenizer) -> None:
 
 
 def sizes(tok: Tokenizer) -> None:
+    difference = tokenmill.diff(tok, tok, texts=["a"])
+    assert_type(difference, tokenmill.Difference)
+    assert_type(difference.verdict, Literal["same", "different", "unknown"])
     found = tokenmill.compare_vocab_sizes(tok, {"en": "a", "de": ["b"]}, [300])
     assert_type(found, tokenmill.VocabSizes)
     assert_type(found["en", 300].fertility, float | None)

@@ -4,7 +4,7 @@
 //! Layers; each imports only what is below it, which `tests/unit/test_floors.py` checks:
 //!
 //! ```text
-//! train, budget, placeholder -> engine -> compile -> model -> vocabulary, special, pattern, hooks
+//! compare, train, budget, placeholder -> engine -> compile -> model -> vocabulary, special, pattern, hooks
 //!       -> description -> error, ids, span, watch
 //! ```
 //!
@@ -15,6 +15,7 @@ pub mod aligned;
 pub mod budget;
 pub mod byte_alphabet;
 pub mod charsmap;
+pub mod compare;
 pub mod compile;
 pub mod decode;
 mod decoded;

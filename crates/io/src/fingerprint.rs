@@ -4,7 +4,7 @@
 //! ids, text and the frame around them; the fingerprint is the hash of the three. A fourth digest, of the
 //! chat templates, is not part of it: they change no id of a text. Layout, key
 //! order, the notation of merges and steps without effect must not change them.
-use tokenmill_core::description::{Decoder, Decoding, Description, Normalizer, PostProcessor};
+use tokenmill_core::description::{Decoding, Description};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Result;
 
@@ -46,7 +46,7 @@ impl Digests {
             roles,
             defaults,
             chat_templates,
-        } = plain(engine.canonical());
+        } = engine.canonical().without_idle_parts();
         let vocabulary = engine.vocabulary();
         // Without steps, a token decodes to its bytes: `Ġ` may be a space or itself.
         let text = |id: u32| match &decoding {
@@ -96,29 +96,4 @@ impl<T: State> Written for T {
     fn write_to(&self, out: &mut Writer) {
         self.write(out);
     }
-}
-
-/// The description without parts that have no effect.
-fn plain(mut description: Description) -> Description {
-    for step in &mut description.normalizer {
-        if let Normalizer::Bert { strip_accents, lowercase, .. } = step {
-            strip_accents.get_or_insert(*lowercase);
-        }
-    }
-    description.normalizer.retain(|step| match step {
-        Normalizer::Prepend(text) => !text.is_empty(),
-        Normalizer::Strip { left, right } => *left || *right,
-        _ => true,
-    });
-    description
-        .post_processor
-        .retain(|step| !matches!(step, PostProcessor::ByteLevel { trim_offsets: false, .. }));
-    if let Decoding::Steps(steps) = &mut description.decoding {
-        for step in steps {
-            if let Decoder::Metaspace { split, .. } = step {
-                *split = true;
-            }
-        }
-    }
-    description
 }

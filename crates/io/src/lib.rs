@@ -44,3 +44,4 @@ pub use load::{LoadOptions, load, load_tokenizer_json, parse_bytes};
 pub use report::{Finding, Report};
 pub use save::{Format, SaveOptions, save};
 pub use sentencepiece::NamedMap;
+pub use tokenizer_json::stages;

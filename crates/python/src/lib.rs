@@ -13,6 +13,7 @@ mod columns;
 mod constructors;
 mod convert;
 mod cpu;
+mod difference;
 mod encoded_rows;
 mod encoding;
 mod exceptions;
@@ -57,6 +58,8 @@ mod _core {
     use super::columns::{ArrowBatch, ArrowStream};
     #[pymodule_export]
     use super::cpu::force_cpu;
+    #[pymodule_export]
+    use super::difference::{compare_tokenizers, written_stages};
     #[pymodule_export]
     use super::encoded_rows::{EncodedRows, encoded_rows_from_state};
     #[pymodule_export]

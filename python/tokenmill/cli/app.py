@@ -21,6 +21,7 @@ from . import (
     curve,
     decode,
     demo,
+    diff,
     encode,
     info,
     inspect,
@@ -50,6 +51,7 @@ _COMMANDS = {
     "vocab": (vocab, "each token of a tokenizer with its id"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
+    "diff": (diff, "whether two tokenizers give the same, and an input for which they do not"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
 }
 
@@ -108,6 +110,9 @@ def _check_paths(args: argparse.Namespace) -> None:
         "svg",
         "train",
         "counts",
+        "a",
+        "b",
+        "text",
     ):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:

@@ -10,6 +10,7 @@ mod chat;
 mod decoder;
 mod hook;
 mod hook_name;
+mod idle_parts;
 mod limits;
 mod merge_parts;
 mod model;

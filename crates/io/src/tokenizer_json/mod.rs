@@ -19,6 +19,7 @@ mod patterns;
 mod post_processors;
 mod pre_tokenizers;
 mod read;
+mod stages;
 mod unknown_keys;
 mod write;
 
@@ -26,4 +27,5 @@ pub(crate) use file::{AddedTokenEntry, File, MergeEntries, Model, VocabEntries, 
 pub(crate) use models::{Kind, report_shared_ids, set_scores};
 pub(crate) use numbers::nearest_scores;
 pub(crate) use read::{describe, parse, read};
+pub use stages::stages;
 pub(crate) use write::{check_written_forms, json_string, write};

@@ -89,6 +89,18 @@ impl CanonicalMerges {
         Ok(Some((Self { table, cuts: cuts.finish(), byte_runs, matcher }, is_built)))
     }
 
+    /// The merges, in the order in which they are made: of two that are possible in a text, the one that comes first
+    /// here is made first. Each token that is made has one.
+    pub fn in_order(&self) -> Vec<Merge> {
+        let mut merges: Vec<(u32, Merge)> = Vec::with_capacity(self.table.merges.len());
+        let id = |symbol: u32| self.table.ids[symbol as usize];
+        merges.extend(self.table.merges.entries().map(|((left, right), product)| {
+            (product, Merge { left: id(left), right: id(right), result: id(product) })
+        }));
+        merges.sort_unstable_by_key(|&(product, _)| product);
+        merges.into_iter().map(|(_, merge)| merge).collect()
+    }
+
     /// Writes the ids of a pretoken.
     #[inline]
     pub(super) fn encode(

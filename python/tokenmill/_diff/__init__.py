@@ -1,0 +1,1 @@
+"""What ``tokenmill.diff`` is made of: inputs, conversations, and lists of what differs."""
