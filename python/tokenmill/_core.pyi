@@ -2242,7 +2242,13 @@ def compare_tokenizers(
     list[tuple[str, int]],
     tuple[list[int], list[int], list[tuple[int, int]]],
 ]:
-    """."""
+    """Compares two tokenizers, chat templates and settings aside; see `tokenmill.diff`.
+
+    `texts` are tried first. Gives the proof that they are the same (`"descriptions"`, `"merges"` or
+    None), a witness that they are not (a text and the name of a call, or ids and whether special
+    tokens are left out), how many inputs of each kind were tried, and the ranks of merges that only
+    the first and only the second has, and of those that moved.
+    """
 
 def written_stages(tokenizer: Tokenizer, /) -> str:
-    """."""
+    """The stages and settings of a tokenizer as JSON; see `tokenmill.difference`."""

@@ -208,11 +208,11 @@ def test_a_post_processor(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["wordpiece", "unigram"])
 def test_other_models(model: str) -> None:
-    texts = ["low lower lowest newer wider"] * 3
-    unk = {"unk_token": "[UNK]"} if model == "wordpiece" else {}
-    a = tokenmill.train(texts=texts, model=model, vocab_size=24, **unk)  # type: ignore[call-overload]
-    b = tokenmill.train(texts=texts, model=model, vocab_size=27, **unk)  # type: ignore[call-overload]
+    texts = ["low lower lowest newer wider newest widest lowly newly"] * 3
+    unk, sizes = ({"unk_token": "[UNK]"}, (24, 28)) if model == "wordpiece" else ({}, (18, 22))
+    a, b = (tokenmill.train(texts=texts, model=model, vocab_size=size, **unk) for size in sizes)  # type: ignore[call-overload]
     assert both_ways(a, a).proof == "descriptions"
+    assert len(a) != len(b)
     assert both_ways(a, b).verdict == "different"
 
 
