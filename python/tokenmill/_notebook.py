@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from ._table import visible
 from .errors import TokenmillError
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from ._core import Tokenizer
     from .chat import RenderedChat, Segment
     from .chunks import Chunk
-
-    class Difference(Protocol):
-        """As much of ``tokenmill.Difference`` as is shown."""
-
-        @property
-        def verdict(self) -> str: ...
-        def to_dict(self) -> dict[str, Any]: ...
-
+    from .difference import Difference
 
 __all__ = [
     "html_of_chat",
@@ -283,11 +276,9 @@ def html_of_difference(difference: Difference) -> str:
     verdict = difference.verdict
     colour = _VERDICTS.get(verdict, _TEMPLATE)
     lines = [f"<p><b>Difference</b>: {inline(verdict, style=f'background:{colour};{_TOKEN}')}</p>"]
-    witness = difference.to_dict().get("witness")
-    if isinstance(witness, dict):
-        lines.append(_facts((inline(str(name)), _value(value)) for name, value in witness.items()))
-    elif witness is not None:
-        lines.append(f"<p>witness: {_value(witness)}</p>")
+    if difference.witness is not None:
+        witness = difference.witness.to_dict()
+        lines.append(_facts((name, _value(value)) for name, value in witness.items()))
     lines.append(f'<pre style="white-space:pre-wrap">{_page(str(difference))}</pre>')
     return "\n".join(lines)
 

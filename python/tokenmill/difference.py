@@ -174,6 +174,12 @@ class Difference:
         """What IPython shows."""
         pretty(self, printer, cycle)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ._notebook import html_of_difference
+
+        return html_of_difference(self)
+
     def _table(self) -> list[tuple[str, str, str]]:
         rows = [("what", "A", "B"), ("verdict", self.verdict, "")]
         if self.proof is not None:
