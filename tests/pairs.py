@@ -200,6 +200,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
+        "tokenmill.conversion.Conversion": converted,
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -437,6 +438,7 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
     "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
     "tokenmill.embedding_plan.EmbeddingPlan": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.conversion.Conversion": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.model_inputs.ModelInputs": dict(sorted({**MAPPING, "to": lambda o: o.to("cpu")}.items())),
     "tokenmill.chunks.Chunks": {
         "__getitem__": lambda o: (o[0], o[::2]),
@@ -569,6 +571,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
         "compare_vocab_sizes": lambda o: import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [999]),
+        "convert": lambda o: converted(),
         "count_pretokens": lambda o: import_module("tokenmill").count_pretokens(texts=[TEXT]),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),

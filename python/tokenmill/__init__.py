@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ._counts.counting import count_pretokens
     from ._train import train
     from .chunks import Chunk, Chunks
+    from .conversion import Conversion, convert
     from .editing import Edit
     from .embedding_plan import EmbeddingPlan
     from .errors import (
@@ -72,6 +73,7 @@ else:
         "BudgetError": "errors",
         "Chunk": "chunks",
         "Chunks": "chunks",
+        "Conversion": "conversion",
         "Edit": "editing",
         "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
@@ -104,6 +106,8 @@ else:
         "editing": "editing",
         "collator": "model_inputs",
         "compare_vocab_sizes": "vocab_sizes",
+        "conversion": "conversion",
+        "convert": "conversion",
         "count_pretokens": "_counts.counting",
         "embedding_plan": "embedding_plan",
         "errors": "errors",
@@ -144,6 +148,7 @@ else:
             "chat",
             "chunks",
             "compat",
+            "conversion",
             "editing",
             "embedding_plan",
             "errors",
@@ -165,6 +170,7 @@ __all__ = [
     "BudgetError",
     "Chunk",
     "Chunks",
+    "Conversion",
     "DecodeStream",
     "Edit",
     "EmbeddingPlan",
@@ -201,6 +207,7 @@ __all__ = [
     "causal_mask",
     "collator",
     "compare_vocab_sizes",
+    "convert",
     "count_pretokens",
     "load",
     "mask_from_spans",

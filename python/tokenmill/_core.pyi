@@ -2020,7 +2020,9 @@ class Tokenizer:
         self,
         path: str | os.PathLike[str],
         *,
-        format: Literal["tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece", "vocab.txt"]
+        format: Literal[
+            "tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece", "vocab.txt", "gguf", "tekken"
+        ]
         | None = None,
         lossy: bool = False,
     ) -> None:

@@ -908,6 +908,11 @@ WITHOUT = {
     ),
     *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
     *(
+        f"Conversion.{name}"
+        for name in ("characters", "differing", "first", "format", "is_same", "special_tokens", "split", "target")
+    ),
+    *(f"Conversion.{name}" for name in ("texts", "to_dict", "tokens", "written")),
+    *(
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")
     ),
