@@ -160,6 +160,10 @@ def fresh() -> dict[str, Callable[[], Any]]:
     def vocab_sizes() -> Any:
         return import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [1000, 2000])
 
+    def converted() -> Any:
+        small = tokenmill.train(texts=["low lower lowest"] * 2, num_merges=3, split="gpt2")
+        return import_module("tokenmill").convert(small, folder() / "t.gguf")
+
     def functions() -> Functions:
         from tokenmill.compat.tiktoken import registry
 
@@ -571,7 +575,9 @@ METHODS: dict[str, dict[str, Call]] = {
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
         "compare_vocab_sizes": lambda o: import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [999]),
-        "convert": lambda o: converted(),
+        "convert": lambda o: import_module("tokenmill").convert(
+            import_module("tokenmill").train(texts=["low lower"] * 2, num_merges=3), folder() / "t.tiktoken"
+        ),
         "count_pretokens": lambda o: import_module("tokenmill").count_pretokens(texts=[TEXT]),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),

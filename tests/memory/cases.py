@@ -907,6 +907,7 @@ WITHOUT = {
         for name in ("fits", "multiple_of", "needed", "new", "new_rows", "out_of_range", "padding", "rows")
     ),
     *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
+    "convert",
     *(
         f"Conversion.{name}"
         for name in ("characters", "differing", "first", "format", "is_same", "special_tokens", "split", "target")
