@@ -1,8 +1,8 @@
 """A tokenizer in another format, put in place only after both were compared.
 
-The file is saved in a folder of its own, loaded again, and held against the original: ids of real and of generated
-texts, and what they decode to. A format of ranks or merges alone is loaded as its users load it, with the split and
-the special tokens given again.
+The file is saved in a folder of its own, loaded again, and held against the original: ids of real and of
+generated texts, and what they decode to. A format of ranks or merges alone is loaded as its users load it,
+with the split and the special tokens given again.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Conversion:
     differing: int
     """The texts whose ids, or what they decode to, differ."""
     first: tuple[str, list[int] | None, list[int] | None] | None
-    """The shortest text that differs, with its ids before and after; ``None`` for ids where there is an error."""
+    """The shortest text that differs, with its ids before and after, where ``None`` is an error."""
     split: str | None
     """The split that this format does not hold: ``load`` needs it again."""
     special_tokens: Mapping[str, int]
@@ -130,19 +130,22 @@ def convert(
 ) -> Conversion:
     """Save a tokenizer in another format, if it is the same tokenizer there.
 
-    ``source`` is what ``load`` takes, or a tokenizer; ``split`` and ``special_tokens`` are for a source that holds
-    neither. ``to`` is one of ``FORMATS``; without it the name of the target decides, as in ``Tokenizer.save``.
-    ``tiktoken`` and ``vocab+merges`` hold neither split nor special tokens: whoever loads the result gives them
-    again, and ``Conversion`` has both. Such a format knows special tokens alone, so texts are compared with every
-    added token recognised.
+    ``source`` is what ``load`` takes, or a tokenizer; ``split`` and ``special_tokens`` are for a source that
+    holds neither. ``to`` is one of ``FORMATS``; without it the name of the target decides, as in
+    ``Tokenizer.save``. ``tiktoken`` and ``vocab+merges`` hold neither split nor special tokens: whoever loads
+    the result gives them again, and ``Conversion`` has both. Such a format knows special tokens alone, so
+    texts are compared with every added token recognised.
 
-    The result is saved aside, loaded and compared: over the texts of the files ``verify`` (UTF-8), and over generated
-    ones (tokens put together, scripts, digits, white space, literals of special tokens). Only if no id and no decoded
-    text differs is the target written, all or nothing. The same input gives the same comparison.
+    The result is saved aside, loaded and compared: over the texts of the files ``verify`` (UTF-8), and over
+    generated ones (tokens put together, scripts, digits, white space, literals of special tokens). Only if no
+    id and no decoded text differs is the target written, all or nothing. The same input gives the same
+    comparison.
 
-    With ``lossy=True`` a format that cannot hold everything is written without it, and also where texts differ.
+    With ``lossy=True`` a format that cannot hold everything is written without it, and also where texts
+    differ.
 
-    Raises ``FormatError`` that names what the target cannot say, and what ``load`` and ``Tokenizer.save`` raise.
+    Raises ``FormatError`` that names what the target cannot say, and what ``load`` and ``Tokenizer.save``
+    raise.
     """
     given = {"split": split, "special_tokens": special_tokens}
     if isinstance(source, Tokenizer):
@@ -212,7 +215,7 @@ def _given_again(
 ) -> dict[str, Any]:
     """What ``load`` needs for a format of ids alone; refuses what it could not be given."""
     if not lossy:
-        # The error of `save` names all that is lost; the normalizer comes first, and nobody can give it again.
+        # The error of `save` names all that is lost; the normalizer, which comes first, cannot be given again.
         try:
             tokenizer.save(path, format=form)
         except FormatError as error:
@@ -266,7 +269,11 @@ def _generated(tokenizer: Tokenizer) -> Iterator[str]:
             yield "".join(rng.choice((scalar, rng.choice(_SAMPLE))) for scalar in scalars)
         else:
             words = [tokenizer.decode([rng.choice(ordinary)]) for _ in range(count)]
-            words += [rng.choice(_SPACES), str(rng.randrange(10**6)), *rng.sample(literals, min(1, len(literals)))]
+            words += [
+                rng.choice(_SPACES),
+                str(rng.randrange(10**6)),
+                *rng.sample(literals, min(1, len(literals))),
+            ]
             rng.shuffle(words)
             yield rng.choice(_SPACES).join(words)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tokenmill.cli import main
 
 
@@ -22,7 +21,9 @@ def test_it_writes_what_is_the_same(
     native: Any, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "text.txt").write_text("lower low\n", encoding="utf-8")
-    code = main(["convert", str(file), str(tmp_path / "t.gguf"), "--verify", str(tmp_path / "text.txt"), "--json"])
+    code = main(
+        ["convert", str(file), str(tmp_path / "t.gguf"), "--verify", str(tmp_path / "text.txt"), "--json"]
+    )
     facts = json.loads(capsys.readouterr().out)
     assert (code, facts["differing"], facts["is_same"], facts["format"]) == (0, 0, True, "gguf")
     assert native.load(tmp_path / "t.gguf") == native.load(file)
@@ -31,7 +32,8 @@ def test_it_writes_what_is_the_same(
 def test_it_says_what_is_given_again(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", str(file), str(tmp_path / "t.tiktoken")]) == 0
     out = capsys.readouterr().out
-    assert "split='gpt2'" in out and "special_tokens=" in out
+    assert "split='gpt2'" in out
+    assert "special_tokens=" in out
 
 
 def test_a_refusal_is_2_and_a_difference_is_1(

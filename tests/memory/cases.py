@@ -910,7 +910,16 @@ WITHOUT = {
     "convert",
     *(
         f"Conversion.{name}"
-        for name in ("characters", "differing", "first", "format", "is_same", "special_tokens", "split", "target")
+        for name in (
+            "characters",
+            "differing",
+            "first",
+            "format",
+            "is_same",
+            "special_tokens",
+            "split",
+            "target",
+        )
     ),
     *(f"Conversion.{name}" for name in ("texts", "to_dict", "tokens", "written")),
     *(

@@ -49,7 +49,8 @@ def test_gguf_keeps_roles_settings_and_templates(native: Any, bpe: Any, tmp_path
         .with_call_defaults(padding_side="left", model_max_length=99)
     )
     again = saved_again(native, tok, tmp_path / "t.gguf", "gguf")
-    assert again == tok and again.chat_templates == tok.chat_templates
+    assert again == tok
+    assert again.chat_templates == tok.chat_templates
     assert (again.bos_token_id, again.eos_token_id, again.unk_token_id) == (1, 2, None)
     assert (again.padding_side, again.model_max_length) == ("left", 99)
     assert again.encode("low", add_special_tokens=True) == tok.encode("low", add_special_tokens=True)
@@ -67,7 +68,9 @@ def test_a_split_without_a_name_is_refused_and_lossy_asks_for_it_again(native: A
     assert native.load(path, split=r"\w+|\W").encode("lower low") == tok.encode("lower low")
 
 
-def test_tokens_that_others_changed_are_not_taken_for_the_saved_ones(native: Any, bpe: Any, tmp_path: Path) -> None:
+def test_tokens_that_others_changed_are_not_taken_for_the_saved_ones(
+    native: Any, bpe: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "t.gguf"
     bpe.with_special_tokens(pad_token="<unk>").with_splitter(None).save(path, lossy=True)
     bpe.save(path)
@@ -99,7 +102,9 @@ def test_tekken_means_the_same(native: Any, bpe: Any, tmp_path: Path, name: str)
         ({"alphabet": "chars", "unk_token": "<unk>"}, "model"),
     ],
 )
-def test_tekken_says_what_it_cannot_hold(native: Any, tmp_path: Path, options: dict[str, Any], field: str) -> None:
+def test_tekken_says_what_it_cannot_hold(
+    native: Any, tmp_path: Path, options: dict[str, Any], field: str
+) -> None:
     given = {"num_merges": 9, "split": "gpt2", "special_tokens": SPECIAL, **options}
     tok = native.train(texts=TEXTS, **given)
     with pytest.raises(native.FormatError, match=r"tekken\.json") as caught:
@@ -112,15 +117,15 @@ def test_tekken_says_what_it_cannot_hold(native: Any, tmp_path: Path, options: d
 def test_convert_compares_and_writes(native: Any, bpe: Any, tmp_path: Path, to: str) -> None:
     bpe.save(tmp_path / "in.json")
     (tmp_path / "real.txt").write_text("low lower\n" * 2000, encoding="utf-8")
-    done = native.convert(
-        tmp_path / "in.json", tmp_path / "out/", to=to, verify=tmp_path / "real.txt"
-    )
+    done = native.convert(tmp_path / "in.json", tmp_path / "out/", to=to, verify=tmp_path / "real.txt")
     assert (done.written, done.differing, done.first, done.format) == (True, 0, None, to)
     assert done.is_same == (to not in ("tiktoken", "vocab+merges")) or done.split == "gpt2"
-    assert done.texts > 1500 and done.tokens > 4000
+    assert done.texts > 1500
+    assert done.tokens > 4000
     again = native.load(tmp_path / "out", split=done.split, special_tokens=done.special_tokens or None)
     assert again.encode("lower <s>", special="parse") == bpe.encode("lower <s>", special="parse")
-    assert "none" in str(done) and done.to_dict()["texts"] == done.texts
+    assert "none" in str(done)
+    assert done.to_dict()["texts"] == done.texts
 
 
 def test_convert_refuses_and_leaves_what_was_there(native: Any, bpe: Any, tmp_path: Path) -> None:
@@ -144,6 +149,8 @@ def test_convert_shows_the_text_that_differs(native: Any, tmp_path: Path) -> Non
         native.convert(tok, target)
     assert not target.exists()
     done = native.convert(tok, target, lossy=True)
-    assert done.written and done.differing and done.first is not None
+    assert done.written
+    assert done.differing
+    assert done.first is not None
     text, before, after = done.first
     assert before == tok.encode(text) != after

@@ -1,4 +1,4 @@
-"""A tokenizer in another format, written only if it is the same there.
+r"""A tokenizer in another format, written only if it is the same there.
 
 The result is saved aside, loaded and compared over the texts of --verify and
 over generated ones. If no id and no decoded text differs, it is put in place.
@@ -43,13 +43,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(_FORMATS)} (default: what the name of OUT says)",
     )
     parser.add_argument(
-        "--verify", metavar="TEXT", nargs="+", default=[], help="files of text to compare over, besides made ones"
+        "--verify",
+        metavar="TEXT",
+        nargs="+",
+        default=[],
+        help="files of text to compare over, besides made ones",
     )
     parser.add_argument(
-        "--lossy", action="store_true", help="leave out what the format cannot hold, and write where texts differ"
+        "--lossy",
+        action="store_true",
+        help="leave out what the format cannot hold, and write where texts differ",
     )
     parser.add_argument(
-        "--split", metavar="NAME", help="how text is cut, for IN that does not say: a name such as cl100k, or a pattern"
+        "--split",
+        metavar="NAME",
+        help="how text is cut, for IN that does not say: a name such as cl100k, or a pattern",
     )
     parser.add_argument(
         "--special-token",
@@ -81,7 +89,9 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         if "no format goes by this name" not in str(error) or type(error) is not ValueError:
             raise
-        raise UsageError(f"{args.target}: no format goes by this name", hint=f"--to {'|'.join(_FORMATS)}") from error
+        raise UsageError(
+            f"{args.target}: no format goes by this name", hint=f"--to {'|'.join(_FORMATS)}"
+        ) from error
     write_output(None, as_json(done.to_dict()) if args.json else _page(done).encode())
     return 1 if done.differing else 0
 
