@@ -215,7 +215,7 @@ def _given_again(
 ) -> dict[str, Any]:
     """What ``load`` needs for a format of ids alone; refuses what it could not be given."""
     if not lossy:
-        # The error of `save` names all that is lost; the normalizer, which comes first, cannot be given again.
+        # The error of `save` names all that is lost; a normalizer, which comes first, cannot be given again.
         try:
             tokenizer.save(path, format=form)
         except FormatError as error:

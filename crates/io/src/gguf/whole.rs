@@ -76,8 +76,12 @@ pub(super) fn write_source(engine: &Engine, keys: &mut KeyWriter) -> Result<()> 
         }
         Err(error) => error,
     };
-    // Roles and settings are in keys of their own.
-    let alone = Description { defaults: CallDefaults::default(), ..engine.description().clone() };
+    // Settings, and the tokens around a text, are in other keys.
+    let alone = Description {
+        defaults: CallDefaults::default(),
+        post_processor: Vec::new(),
+        ..engine.description().clone()
+    };
     let model = sentencepiece::write(&alone).map_err(|_| refused)?;
     keys.text(SOURCE, SENTENCEPIECE);
     keys.raw(SENTENCEPIECE, &model);
@@ -107,7 +111,8 @@ pub(super) fn completed(
                 return Err(missing(SENTENCEPIECE));
             };
             let source = sentencepiece::parse(bytes, report).map_err(|error| error.at(SENTENCEPIECE))?;
-            agreeing(&plain, source, SENTENCEPIECE)?
+            let source = agreeing(&plain, source, SENTENCEPIECE)?;
+            Description { post_processor: plain.post_processor, ..source }
         }
         Some(_) => {
             let reason = format!("is neither {TOKENIZER_JSON} nor {SENTENCEPIECE}");

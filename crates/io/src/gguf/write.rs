@@ -57,10 +57,10 @@ pub(crate) fn write(engine: &Engine, lossy: bool) -> Result<Vec<u8>> {
     let is_same = |description: Description| Ok::<_, Error>(Digests::of(&compile(description)?)? == digests);
     let mut framed = keys.clone();
     whole::write_frame(&description, &mut framed);
-    let has_frame = plain.roles == description.roles && plain.defaults == description.defaults;
+    let is_framed = plain.roles == description.roles && plain.defaults == description.defaults;
     (plain.roles, plain.defaults) = (description.roles, description.defaults);
     if is_same(plain)? {
-        return Ok(if has_frame { keys } else { framed }.finish());
+        return Ok(if is_framed { keys } else { framed }.finish());
     }
     whole::write_source(engine, &mut framed)?;
     let file = framed.finish();
@@ -79,7 +79,7 @@ fn check(plain: &Description, description: &Description) -> Result<()> {
         Err(Error::format(Defect::CannotHold, reason).at(field.to_owned()))
     };
     let has_pieces = matches!(plain.normalizer.as_slice(), [Normalizer::SentencePiece(_)]);
-    if has_pieces && plain.model != description.model {
+    if has_pieces && !has_same_pieces(&plain.model, &description.model) {
         let what = "llama.cpp reads these pieces in another way (user-defined ones, ids without a piece, added tokens)";
         return refuse("model", what);
     }
@@ -113,6 +113,17 @@ fn check(plain: &Description, description: &Description) -> Result<()> {
         return refuse("post_processor", "GGUF puts at most one token before a text and one behind it");
     }
     Ok(())
+}
+
+/// Are these the same pieces? Whether unknown characters next to each other are one token does not matter where each is
+/// spelled by its bytes.
+fn has_same_pieces(plain: &ModelDescription, own: &ModelDescription) -> bool {
+    match (plain, own) {
+        (ModelDescription::Bpe(plain), ModelDescription::Bpe(own)) if plain.byte_fallback => {
+            BpeDescription { fuse_unk: own.fuse_unk, ..plain.clone() } == *own
+        }
+        _ => plain == own,
+    }
 }
 
 /// The ids before and behind a single text; `None` if they are others than at most one of each.
