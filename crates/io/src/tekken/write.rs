@@ -12,7 +12,7 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
 
-use super::{FRAME, parse};
+use super::read::{FRAME, parse};
 use crate::fingerprint::Digests;
 use crate::folder::LOSSY;
 use crate::ranks;
