@@ -163,6 +163,10 @@ def fresh() -> dict[str, Callable[[], Any]]:
     def difference() -> Any:
         return import_module("tokenmill").diff(base(), base().with_special_tokens(["<|s|>"]), texts="<|s|>")
 
+    def converted() -> Any:
+        small = tokenmill.train(texts=["low lower lowest"] * 2, num_merges=3, split="gpt2")
+        return import_module("tokenmill").convert(small, folder() / "t.gguf")
+
     def functions() -> Functions:
         from tokenmill.compat.tiktoken import registry
 
@@ -206,6 +210,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.difference.Difference": difference,
         "tokenmill.difference.Witness": lambda: difference().witness,
         "tokenmill.difference.Changed": lambda: difference().special_tokens[0],
+        "tokenmill.conversion.Conversion": converted,
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -443,6 +448,7 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
     "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
     "tokenmill.embedding_plan.EmbeddingPlan": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.conversion.Conversion": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.model_inputs.ModelInputs": dict(sorted({**MAPPING, "to": lambda o: o.to("cpu")}.items())),
     "tokenmill.chunks.Chunks": {
         "__getitem__": lambda o: (o[0], o[::2]),
@@ -578,6 +584,9 @@ METHODS: dict[str, dict[str, Call]] = {
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
         "compare_vocab_sizes": lambda o: import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [999]),
+        "convert": lambda o: import_module("tokenmill").convert(
+            import_module("tokenmill").train(texts=["low lower"] * 2, num_merges=3), folder() / "t.tiktoken"
+        ),
         "count_pretokens": lambda o: import_module("tokenmill").count_pretokens(texts=[TEXT]),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),

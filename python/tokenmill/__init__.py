@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._train import train
     from .chunks import Chunk, Chunks
     from .difference import Difference, diff
+    from .conversion import Conversion, convert
     from .editing import Edit
     from .embedding_plan import EmbeddingPlan
     from .errors import (
@@ -74,6 +75,7 @@ else:
         "Chunk": "chunks",
         "Chunks": "chunks",
         "Difference": "difference",
+        "Conversion": "conversion",
         "Edit": "editing",
         "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
@@ -108,6 +110,8 @@ else:
         "editing": "editing",
         "collator": "model_inputs",
         "compare_vocab_sizes": "vocab_sizes",
+        "conversion": "conversion",
+        "convert": "conversion",
         "count_pretokens": "_counts.counting",
         "embedding_plan": "embedding_plan",
         "errors": "errors",
@@ -149,6 +153,7 @@ else:
             "chunks",
             "compat",
             "difference",
+            "conversion",
             "editing",
             "embedding_plan",
             "errors",
@@ -170,6 +175,7 @@ __all__ = [
     "BudgetError",
     "Chunk",
     "Chunks",
+    "Conversion",
     "DecodeStream",
     "Difference",
     "Edit",
@@ -207,6 +213,7 @@ __all__ = [
     "causal_mask",
     "collator",
     "compare_vocab_sizes",
+    "convert",
     "count_pretokens",
     "diff",
     "load",

@@ -2026,7 +2026,9 @@ class Tokenizer:
         self,
         path: str | os.PathLike[str],
         *,
-        format: Literal["tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece", "vocab.txt"]
+        format: Literal[
+            "tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece", "vocab.txt", "gguf", "tekken"
+        ]
         | None = None,
         lossy: bool = False,
     ) -> None:
@@ -2035,8 +2037,8 @@ class Tokenizer:
         A folder (a name without an ending, or with one that holds a digit, as in `qwen2.5`) gets a
         tokenizer.json and a manifest, with tokenizer_config.json and files of chat templates where there are
         special tokens, roles, settings and templates; else the name decides: `*.json` is
-        tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
-        `format` overrides the name. What a format cannot hold is a `FormatError`, unless
+        tokenizer.json, `*.tiktoken` ranks, `*.gguf` a GGUF file without tensors, `tekken.json` that of Mistral,
+        `vocab.json` the pair vocab.json and merges.txt; `format` overrides the name. What a format cannot hold is a `FormatError`, unless
         `lossy=True`.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)

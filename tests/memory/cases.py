@@ -917,6 +917,21 @@ WITHOUT = {
     *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
     *(f"Difference.{name}" for name in tokenmill.Difference.__dataclass_fields__),
     "Difference.to_dict",
+    "convert",
+    *(
+        f"Conversion.{name}"
+        for name in (
+            "characters",
+            "differing",
+            "first",
+            "format",
+            "is_same",
+            "special_tokens",
+            "split",
+            "target",
+        )
+    ),
+    *(f"Conversion.{name}" for name in ("texts", "to_dict", "tokens", "written")),
     *(
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")

@@ -27,6 +27,7 @@ pub mod memory;
 mod merges;
 mod names;
 pub mod ngram_model;
+mod ranks;
 mod report;
 mod save;
 mod sentencepiece;

@@ -11,11 +11,14 @@ use tokenmill_core::watch::Watch;
 use crate::files::{self, FolderWriter, SavedFile, Snapshot, Source, Target};
 use crate::folder::LOSSY;
 use crate::manifest::{self, SETTINGS};
-use crate::{chat_files, dialects, folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges, vocab_txt};
+use crate::{
+    chat_files, dialects, folder, gguf, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_merges,
+    vocab_txt,
+};
 
 /// The files that a save may write into a folder, besides the manifest. They are always read together.
-pub(crate) const SAVED: [&str; 7] =
-    [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES, VOCAB_TXT];
+pub(crate) const SAVED: [&str; 9] =
+    [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES, VOCAB_TXT, GGUF, TEKKEN];
 
 const TOKENIZER_JSON: &str = "tokenizer.json";
 const TIKTOKEN: &str = "tokenizer.tiktoken";
@@ -23,6 +26,8 @@ const MODEL: &str = "tokenizer.model";
 const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 const VOCAB_TXT: &str = "vocab.txt";
+const GGUF: &str = "tokenizer.gguf";
+const TEKKEN: &str = "tekken.json";
 
 /// A format to save in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +42,10 @@ pub enum Format {
     SentencePiece,
     /// The tokens of WordPiece, one on each line.
     VocabTxt,
+    /// The keys of llama.cpp, without tensors.
+    Gguf,
+    /// Ranks behind special tokens, as Mistral has them.
+    Tekken,
 }
 
 impl Format {
@@ -48,6 +57,8 @@ impl Format {
             "vocab+merges" => Some(Self::VocabMerges),
             "sentencepiece" => Some(Self::SentencePiece),
             "vocab.txt" => Some(Self::VocabTxt),
+            "gguf" => Some(Self::Gguf),
+            "tekken" => Some(Self::Tekken),
             _ => None,
         }
     }
@@ -60,10 +71,14 @@ impl Format {
         if name == VOCAB_TXT {
             return Some(Self::VocabTxt);
         }
+        if name == TEKKEN {
+            return Some(Self::Tekken);
+        }
         match path.extension()?.to_str()? {
             "json" => Some(Self::TokenizerJson),
             "tiktoken" => Some(Self::Tiktoken),
             "model" => Some(Self::SentencePiece),
+            "gguf" => Some(Self::Gguf),
             _ => None,
         }
     }
@@ -76,6 +91,11 @@ impl Format {
         } else {
             Self::TokenizerJson
         }
+    }
+
+    /// Is it one file, whatever its name?
+    fn is_one_file(self) -> bool {
+        !matches!(self, Self::TokenizerJson | Self::VocabMerges)
     }
 
     /// Does the format hold ids only, without split and special tokens?
@@ -112,11 +132,11 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
     let is_folder = is_known_folder
         || (by_path.is_none()
             && !is_stream
-            && !matches!(options.format, Some(Format::Tiktoken | Format::SentencePiece | Format::VocabTxt))
+            && !options.format.is_some_and(Format::is_one_file)
             && may_name_folder(path));
     let of_folder = || (is_folder || is_stream).then(|| Format::of_folder(engine));
     let Some(format) = options.format.or(by_path).or_else(of_folder) else {
-        let reason = "no format goes by this name; use a folder (with a slash at its end), vocab.txt, a name that ends in .json, .model or .tiktoken, or format=";
+        let reason = "no format goes by this name; use a folder (with a slash at its end), vocab.txt, a name that ends in .json, .model, .gguf or .tiktoken, or format=";
         return Err(Error::format(Defect::Unknown, reason).in_file(path));
     };
     let files = contents(engine, is_folder, format, options.lossy).map_err(|error| error.in_file(path))?;
@@ -137,7 +157,7 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     let description = engine.description();
     let nearest = match format {
         Format::TokenizerJson if lossy => dialects::of_tokenizers(description),
-        Format::SentencePiece if lossy => dialects::of_sentencepiece(description),
+        Format::SentencePiece | Format::Gguf if lossy => dialects::of_sentencepiece(description),
         _ => None,
     };
     let converted = nearest.map(compile).transpose()?;
@@ -163,6 +183,8 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
         Format::Tiktoken => vec![(TIKTOKEN, tiktoken::write(engine)?)],
         Format::SentencePiece => vec![(MODEL, sentencepiece::write(engine.description())?)],
         Format::VocabTxt => vec![(VOCAB_TXT, vocab_txt::write(engine.description(), lossy)?)],
+        Format::Gguf => vec![(GGUF, gguf::write(engine, lossy)?)],
+        Format::Tekken => vec![(TEKKEN, tekken::write(engine, lossy)?)],
         Format::VocabMerges => {
             let (vocab, merges) = vocab_merges::write(engine)?;
             vec![(VOCAB, vocab), (MERGES, merges)]
@@ -172,6 +194,8 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     .map(|(name, bytes)| (name.into(), bytes))
     .collect::<Vec<SavedFile>>();
     match of_templates {
+        // They are in its keys.
+        _ if format == Format::Gguf => {}
         Some(of_templates) if is_folder => files.extend(of_templates),
         // These are saved in tokenizer_config.json.
         None if is_folder && format == Format::TokenizerJson => {}

@@ -8,7 +8,6 @@ use tokenmill_core::sorting;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use tokenmill_core::byte_alphabet;
-use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
@@ -16,7 +15,7 @@ use tokenmill_core::ids::{NO_ID, TokenId};
 
 use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 use crate::report::Report;
-use crate::{contents, gaps};
+use crate::{contents, gaps, ranks};
 
 /// Does this text look like ranks: base64, a blank, digits?
 pub(crate) fn is_like(text: &str) -> bool {
@@ -237,7 +236,6 @@ fn decode(token: &str, bytes: &mut Vec<u8>) -> Result<Option<&'static str>> {
 /// # Errors
 /// A format error if the ids do not determine the merges.
 pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
-    let description = engine.description();
     let model = engine.bpe()?;
     let cannot = |reason: String| Err(Error::format(Defect::CannotHold, reason).at("model"));
     if model.alphabet != Alphabet::Bytes {
@@ -251,10 +249,8 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     if model.tokens.is_empty() {
         return cannot("an empty file says nothing; this tokenizer has no ordinary tokens".to_owned());
     }
-    // The reader would produce this model; it must be equivalent.
-    let read = BpeDescription { merges: Merges::ById, whole_pretokens: true, ..model.clone() };
-    let split = description.split().unwrap_or(Split::Whole);
-    if compile(Description::of_bpe(&split, read))?.canonical().model != engine.canonical().model {
+    // The reader would produce a model that merges by id; it must be equivalent.
+    if !ranks::are_ids(engine, (*model.tokens).clone())? {
         return cannot(
             "the ids do not rank the merges as a .tiktoken file must have it; save as tokenizer.json"
                 .to_owned(),

@@ -149,7 +149,7 @@ pub(crate) fn format(name: Option<&str>) -> PyResult<Option<Format>> {
     let Some(name) = name else { return Ok(None) };
     Format::by_name(name).map(Some).ok_or_else(|| {
         let reason = format!(
-            "format={name:?} is none of \"tokenizer.json\", \"tiktoken\", \"vocab+merges\", \"sentencepiece\", \"vocab.txt\""
+            "format={name:?} is none of \"tokenizer.json\", \"tiktoken\", \"vocab+merges\", \"sentencepiece\", \"vocab.txt\", \"gguf\", \"tekken\""
         );
         PyValueError::new_err(reason)
     })

@@ -16,6 +16,7 @@ import tokenmill
 from . import (
     chat,
     chunk,
+    convert,
     count,
     count_pretokens,
     curve,
@@ -50,6 +51,7 @@ _COMMANDS = {
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
     "vocab": (vocab, "each token of a tokenizer with its id"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
+    "convert": (convert, "a tokenizer in another format, compared before it is written"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
     "diff": (diff, "whether two tokenizers give the same, and an input for which they do not"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
@@ -113,6 +115,8 @@ def _check_paths(args: argparse.Namespace) -> None:
         "a",
         "b",
         "text",
+        "target",
+        "verify",
     ):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:

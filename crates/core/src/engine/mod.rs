@@ -234,6 +234,12 @@ impl Engine {
         }
     }
 
+    /// Are these the merges that texts use, in the order of their ranks? Then a model that lists them alone gives the
+    /// same ids (`docs/merging.md`). False where that is not known, as for merges by score.
+    pub fn merges_by(&self, merges: &[Merge]) -> bool {
+        self.stages.model.as_bpe().is_some_and(|model| model.merges_by(merges))
+    }
+
     /// The canonical one of all descriptions that mean the same: merges are a list if a list can express them,
     /// there is no rule for whole pretokens if merging gives the same, and chat templates are in the order of their
     /// names. Two tokenizers are equal if their canonical descriptions are.

@@ -7,10 +7,10 @@ use super::container::{Keys, Type, Value};
 use crate::report::Report;
 
 /// The key of the default template; the keys of other templates append a dot and the name.
-const KEY: &str = "tokenizer.chat_template";
+pub(super) const KEY: &str = "tokenizer.chat_template";
 
 /// The key of the list of other names.
-const NAMES: &str = "tokenizer.chat_templates";
+pub(super) const NAMES: &str = "tokenizer.chat_templates";
 
 /// Reads the templates: the default one, then the others in the order of the list. llama.cpp does not look at these
 /// keys when it loads a file, so a bad one is tolerated.

@@ -56,6 +56,16 @@ impl<'a> Metadata<'a> {
         }
     }
 
+    /// Number of tokens.
+    ///
+    /// # Errors
+    /// A format error if they are no list of strings, or absent.
+    pub(super) fn count(&self) -> Result<usize> {
+        let list = self.list("tokens", "strings", |of| of == Type::Text)?;
+        list.map(|list| list.count)
+            .ok_or_else(|| Error::format(Defect::Missing, "is missing").at(key("tokens")))
+    }
+
     /// The value as a boolean, or `default`.
     ///
     /// # Errors

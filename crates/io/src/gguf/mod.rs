@@ -1,12 +1,15 @@
-//! GGUF files. In: a file. Out: the description in its keys; tensors are never read.
+//! GGUF files. In: a file. Out: the description in its keys, and back; tensors are never read nor written.
 mod chat;
 mod container;
+mod keys;
 mod metadata;
 mod names;
 mod pre;
 mod read;
 #[cfg(test)]
 mod tests;
+mod whole;
+mod write;
 
 use std::io::Read as _;
 
@@ -17,6 +20,7 @@ use crate::files::Source;
 use crate::report::Report;
 pub(crate) use container::MAGIC;
 pub(crate) use read::parse;
+pub(crate) use write::write;
 
 /// Limit of the key section in bytes.
 const HEAD_LIMIT: u64 = 1 << 30;

@@ -4,6 +4,7 @@
 //! are applied in order, each to the pieces of the one before. An unknown name is an error, because
 //! another split would change the ids.
 use tokenmill_core::description::{Behavior, Pattern, PreTokenizer};
+use tokenmill_core::pattern::{from_portable, portable};
 
 /// The split of a name.
 pub(super) struct Pre {
@@ -67,15 +68,15 @@ const BLOOM: &str = r" ?[^(\s|.,!?…。，、।۔،)]+";
 const BAILING: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+";
 const SEED: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Names, patterns, `whole_pretokens`, `add_bos`.
+/// Names, of which the first is written into files; patterns, `whole_pretokens`, `add_bos`.
 type Family = (&'static [&'static str], &'static [&'static str], bool, bool);
 
 const FAMILIES: &[Family] = &[
     (
         &[
+            "llama-bpe",
             "llama3",
             "llama-v3",
-            "llama-bpe",
             "falcon3",
             "falcon-h1",
             "pixtral",
@@ -143,7 +144,7 @@ const FAMILIES: &[Family] = &[
     ),
     (&["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"], &[O200K], false, false),
     (&["tekken"], &[TEKKEN], true, true),
-    (&["poro-chat", "bloom", "gpt3-finnish"], &[BLOOM], false, false),
+    (&["bloom", "poro-chat", "gpt3-finnish"], &[BLOOM], false, false),
     (&["viking"], &[BLOOM, r"\p{N}"], false, false),
     (&["bailingmoe", "bailingmoe2", "llada-moe"], &[BAILING], false, false),
     (&["seed-coder"], &[SEED], false, false),
@@ -169,6 +170,56 @@ pub(super) fn find(name: &str) -> Option<Pre> {
     let (_, patterns, whole_pretokens, add_bos) =
         FAMILIES.iter().find(|(names, ..)| names.contains(&name))?;
     Some(Pre { patterns, whole_pretokens: *whole_pretokens, add_bos: *add_bos })
+}
+
+/// The name of these steps. If the rule for whole pretokens has no effect, it may differ.
+pub(super) fn name_of(
+    steps: &[PreTokenizer],
+    whole_pretokens: bool,
+    has_effect: bool,
+) -> Option<&'static str> {
+    // Several spellings of a pattern have one portable form.
+    let spelled = |step: &PreTokenizer| match step {
+        PreTokenizer::Split { pattern: Pattern::Regex(pattern), behavior: Behavior::Isolated, .. } => Some(
+            portable(pattern)
+                .and_then(|portable| from_portable(&portable))
+                .unwrap_or_else(|_| pattern.clone()),
+        ),
+        _ => None,
+    };
+    let steps: Vec<String> = steps.iter().map(spelled).collect::<Option<_>>()?;
+    let mut found = FAMILIES.iter().filter(|(_, patterns, ..)| {
+        patterns.len() == steps.len()
+            && Pre { patterns, whole_pretokens: false, add_bos: false }
+                .stages()
+                .iter()
+                .zip(&steps)
+                .all(|(stage, step)| spelled(stage).as_ref() == Some(step))
+    });
+    let (exact, other) = (
+        found.clone().find(|(_, _, whole, _)| *whole == whole_pretokens),
+        found.next().filter(|_| !has_effect),
+    );
+    exact.or(other)?.0.first().copied()
+}
+
+/// The architecture whose models have this split: llama.cpp opens no file without one. For a vocabulary alone it
+/// changes nothing.
+pub(super) fn architecture(name: &str) -> &'static str {
+    match name {
+        "llama-bpe" | "tekken" => "llama",
+        "qwen2" => "qwen2",
+        "qwen35" => "qwen35",
+        "starcoder" => "starcoder",
+        "falcon" => "falcon",
+        "deepseek-llm" | "deepseek-coder" => "llama",
+        "deepseek-v3" => "deepseek2",
+        "bloom" => "bloom",
+        "bailingmoe" => "bailingmoe",
+        "chameleon" => "chameleon",
+        "dbrx" => "dbrx",
+        _ => "gpt2",
+    }
 }
 
 #[cfg(test)]

@@ -14,14 +14,14 @@ use tokenmill_core::ids::TokenId;
 
 use super::metadata::{Metadata, Token, key};
 use super::{chat, container};
-use super::{names, pre};
+use super::{names, pre, whole};
 use crate::byte_tokens;
 use crate::report::Report;
 use crate::templates;
 use crate::vocab_txt;
 
 /// The mark at the start of a word.
-const MARK: char = '▁';
+pub(super) const MARK: char = '▁';
 
 /// Reads a file, or a prefix of it that has the keys. `split` is used if the file names no split.
 ///
@@ -55,7 +55,8 @@ pub(crate) fn parse(bytes: &[u8], split: Option<&Split>, report: &mut Report) ->
         Kind::Bert => source.bert(),
         Kind::T5 => source.t5(report),
     };
-    Ok(Description { chat_templates: chat::read(&metadata.0, report)?, ..description? })
+    let completed = whole::completed(description?, &metadata, report)?;
+    Ok(Description { chat_templates: chat::read(&metadata.0, report)?, ..completed })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -471,11 +472,15 @@ fn check(tokens: &[Token]) -> Result<()> {
     Ok(())
 }
 
+/// Is a token of BERT outside words by its name, such as `[unused0]`?
+pub(super) fn is_bracketed(text: &str) -> bool {
+    text.starts_with('[') && text.ends_with(']') && text.len() > 2
+}
+
 /// A token in BERT's written form: the file marks starts of words, BERT marks continuations.
 fn word_piece(token: &Token) -> Cow<'_, str> {
     let text = token.text.as_str();
-    let is_special = !matches!(token.kind, PieceKind::Normal | PieceKind::UserDefined)
-        || (text.starts_with('[') && text.ends_with(']') && text.len() > 2);
+    let is_special = !matches!(token.kind, PieceKind::Normal | PieceKind::UserDefined) || is_bracketed(text);
     match text.strip_prefix(MARK) {
         Some(word) => word.into(),
         None if is_special => text.into(),

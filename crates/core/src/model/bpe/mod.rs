@@ -22,7 +22,7 @@ mod whole_only;
 
 use tokenmill_kernels::PairTable;
 
-use crate::description::BpeDescription;
+use crate::description::{BpeDescription, Merge};
 use crate::error::{Defect, Error, Kind, Result};
 use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
@@ -126,6 +126,11 @@ impl Bpe {
     /// pretokens changes nothing?
     pub fn builds_every_token(&self) -> bool {
         self.whole_only.is_none()
+    }
+
+    /// Are these the merges that texts use, in the order of their ranks? False where that is not known.
+    pub fn merges_by(&self, merges: &[Merge]) -> bool {
+        self.canonical.as_ref().is_some_and(|canonical| canonical.are(merges))
     }
 
     /// All pairs that merge.

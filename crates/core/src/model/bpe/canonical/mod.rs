@@ -17,6 +17,8 @@ mod matcher;
 pub(super) mod table;
 pub(super) mod windows;
 
+use std::collections::HashMap;
+
 use tokenmill_kernels::batch_merge::{Narrow, Width};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MadeOnce, NO_MERGE, cpu};
@@ -99,6 +101,22 @@ impl CanonicalMerges {
         }));
         merges.sort_unstable_by_key(|&(product, _)| product);
         merges.into_iter().map(|(_, merge)| merge).collect()
+    }
+
+    /// Are these the merges that texts use, in the order of their ranks?
+    ///
+    /// If so, a model that lists them alone gives the same ids: a merge that no text uses changes none.
+    pub(super) fn are(&self, merges: &[Merge]) -> bool {
+        let SymbolTable { merges: table, ids, lengths } = &self.table;
+        let live = || (BYTES..to_u32(ids.len())).filter(|&symbol| lengths[symbol as usize] > 0);
+        let symbols: HashMap<TokenId, u32> =
+            (0..BYTES).chain(live()).map(|symbol| (ids[symbol as usize], symbol)).collect();
+        let is_same = |(symbol, merge): (u32, &Merge)| {
+            let parts = symbols.get(&merge.left).zip(symbols.get(&merge.right));
+            ids[symbol as usize] == merge.result
+                && parts.is_some_and(|(&left, &right)| table.get(left, right) == symbol)
+        };
+        live().count() == merges.len() && live().zip(merges).all(is_same)
     }
 
     /// Writes the ids of a pretoken.

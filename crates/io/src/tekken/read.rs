@@ -3,7 +3,7 @@
 //! Special tokens have the first ids, so the id of a rank is the rank plus their number. The file
 //! may list more ranks than are used.
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, BpeDescription, Description, Merges, Roles, Split, TokenList,
+    AddedToken, Alphabet, BpeDescription, Description, Merges, Role, Roles, Split, TokenList,
 };
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
@@ -62,6 +62,18 @@ struct File<'a> {
     image: Option<Value>,
     multimodal: Option<Value>,
     audio: Option<Value>,
+    /// [`FRAME`].
+    tokenmill: Option<Frame>,
+}
+
+/// The key of what a saved file says beside the format: mistral-common does not read it.
+pub(super) const FRAME: &str = "tokenmill";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frame {
+    /// The roles of tokens, where they are not those of the names `<s>`, `</s>`, `<unk>` and `<pad>`.
+    roles: BTreeMap<String, TokenId>,
 }
 
 /// Sections without effect on text, and the keys that the library requires in them.
@@ -108,13 +120,13 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
 }
 
 fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
-    let File { config, vocab, special_tokens, image, multimodal, audio } = file;
+    let File { config, vocab, special_tokens, image, multimodal, audio, tokenmill } = file;
     let in_config = |error: Error, name: &str| error.at(name.to_owned()).at("config");
     if !VERSIONS.contains(&config.version.as_str()) {
         let reason = format!("version {:?} is not known; known are {}", config.version, VERSIONS.join(", "));
         return Err(in_config(Error::format(Defect::Version, reason), "version"));
     }
-    let split = Split::Pattern(config.pattern);
+    let split = Split::Pattern(config.pattern.clone());
     Splitter::compile(&split).map_err(|error| match error.kind {
         Kind::Pattern { pattern, reason, .. } => {
             in_config(Error::format(Defect::Pattern, format!("{pattern:?}: {reason}")), "pattern")
@@ -163,19 +175,39 @@ fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
         check_section(name, section.as_ref(), parts, report)?;
     }
     let find = |name: &str| added_tokens.iter().find(|token| token.content == name).map(|token| token.id);
-    let roles = Roles {
-        bos: find("<s>"),
-        eos: find("</s>"),
-        unk: find("<unk>"),
-        pad: find("<pad>"),
-        ..Roles::default()
+    let post_processor = templates::around(find("<s>").map(|id| ("<s>", id)), None);
+    let roles = match tokenmill {
+        Some(frame) => named_roles(&frame, config.default_vocab_size)?,
+        None => Roles {
+            bos: find("<s>"),
+            eos: find("</s>"),
+            unk: find("<unk>"),
+            pad: find("<pad>"),
+            ..Roles::default()
+        },
     };
-    let post_processor = templates::around(roles.bos.map(|id| ("<s>", id)), None);
     let model = BpeDescription {
         whole_pretokens: true,
         ..BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById)
     };
     Ok(Description { added_tokens, post_processor, roles, ..Description::of_bpe(&split, model) })
+}
+
+fn named_roles(frame: &Frame, count: u64) -> Result<Roles> {
+    let mut roles = Roles::default();
+    for (name, &id) in &frame.roles {
+        let fault = |defect, reason: String| {
+            Err(Error::format(defect, reason).at(name.clone()).at("roles").at(FRAME))
+        };
+        let Some(role) = Role::ALL.into_iter().find(|role| role.name() == name) else {
+            return fault(Defect::Unknown, format!("{name:?} is not a role"));
+        };
+        if u64::from(id) >= count {
+            return fault(Defect::Range, format!("the id {id} does not exist; there are {count}"));
+        }
+        roles.set(role, id);
+    }
+    Ok(roles)
 }
 
 fn ranks(vocab: &[Entry<'_>], first: TokenId, report: &mut Report) -> Result<TokenList> {

@@ -1,0 +1,326 @@
+"""A tokenizer in another format, put in place only after both were compared.
+
+The file is saved in a folder of its own, loaded again, and held against the original: ids of real and of
+generated texts, and what they decode to. A format of ranks or merges alone is loaded as its users load it,
+with the split and the special tokens given again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from ._core import Tokenizer
+from ._load import load
+from ._table import html_table, pretty, shown, table
+from .errors import FormatError, TokenmillError
+
+if TYPE_CHECKING:
+    from ._table import Printer
+
+__all__ = ["FORMATS", "Conversion", "convert"]
+
+Format = Literal["tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt", "sentencepiece", "gguf", "tekken"]
+
+FORMATS: tuple[Format, ...] = (
+    *("tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt"),
+    *("sentencepiece", "gguf", "tekken"),
+)
+"""The formats by their names in ``to=``."""
+_BARE = ("tiktoken", "vocab+merges")
+"""Formats of ids alone: the split and the special tokens are given again at each load."""
+_NAMES = {
+    **{"tokenizer.json": "tokenizer.json", "tiktoken": "tokenizer.tiktoken", "vocab+merges": "vocab.json"},
+    **{"vocab.txt": "vocab.txt", "sentencepiece": "tokenizer.model", "gguf": "tokenizer.gguf"},
+    "tekken": "tekken.json",
+}
+"""What a file of each format is called where only its folder is chosen here."""
+_ENDINGS: dict[str, Format] = {
+    **{".json": "tokenizer.json", ".tiktoken": "tiktoken", ".model": "sentencepiece", ".gguf": "gguf"}
+}
+_PIECE = 4096
+"""The most characters of a text that is compared: real texts are cut at line ends."""
+_GENERATED = 1500
+_SAMPLE = "aé中한ا\u0939かРͰ\u0e01🙂👩\u200d👩\u200d👧🇩🇪ﬁ½Ⅷ²٣১\u0301\u200d\u202e"
+_SPACES = ("", " ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "   \n ", "\x85")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What ``convert`` gives: what was compared, and what differs."""
+
+    target: str
+    """The path that was asked for."""
+    format: str
+    written: bool
+    """Whether the target was put in place."""
+    is_same: bool
+    """Whether the fingerprints are equal: proved to mean the same, beyond the texts that were compared."""
+    texts: int
+    """The texts that were compared, real and generated."""
+    characters: int
+    tokens: int
+    """The ids that the original has for them."""
+    differing: int
+    """The texts whose ids, or what they decode to, differ."""
+    first: tuple[str, list[int] | None, list[int] | None] | None
+    """The shortest text that differs, with its ids before and after, where ``None`` is an error."""
+    split: str | None
+    """The split that this format does not hold: ``load`` needs it again."""
+    special_tokens: Mapping[str, int]
+    """The special tokens that this format does not hold, by literal: ``load`` needs them again."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists and numbers."""
+        facts = asdict(self)
+        facts["special_tokens"] = dict(self.special_tokens)
+        facts["first"] = None if self.first is None else list(self.first)
+        return facts
+
+    def __str__(self) -> str:
+        return table(self._table())
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        pretty(self, printer, cycle)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._table())
+
+    def _table(self) -> list[tuple[str, str]]:
+        rows = [
+            ("", self.target),
+            ("format", self.format),
+            ("compared", f"{self.texts:,} texts, {self.characters:,} characters, {self.tokens:,} tokens"),
+            ("differing", f"{self.differing:,} texts" if self.differing else "none"),
+            ("fingerprint", "the same" if self.is_same else "another: the ids above are what was compared"),
+        ]
+        if self.first is not None:
+            text, before, after = self.first
+            rows.append(("first", f"{shown(text)}: {_ids(before)} before, {_ids(after)} after"))
+        if self.split is not None:
+            rows.append(("load with", f"split={self.split!r}"))
+        if self.special_tokens:
+            rows.append(("load with", f"special_tokens= of {len(self.special_tokens):,}"))
+        if not self.written:
+            rows.append(("written", "no: it would be another tokenizer"))
+        return rows
+
+
+def _ids(ids: list[int] | None) -> str:
+    if ids is None:
+        return "an error"
+    return f"{ids[:12]}".replace("]", ", ...]") if len(ids) > 12 else f"{ids}"
+
+
+def convert(
+    source: str | os.PathLike[str] | Tokenizer,
+    target: str | os.PathLike[str],
+    *,
+    to: Format | None = None,
+    verify: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    lossy: bool = False,
+    split: str | None = None,
+    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+) -> Conversion:
+    """Save a tokenizer in another format, if it is the same tokenizer there.
+
+    ``source`` is what ``load`` takes, or a tokenizer; ``split`` and ``special_tokens`` are for a source that
+    holds neither. ``to`` is one of ``FORMATS``; without it the name of the target decides, as in
+    ``Tokenizer.save``. ``tiktoken`` and ``vocab+merges`` hold neither split nor special tokens: whoever loads
+    the result gives them again, and ``Conversion`` has both. Such a format knows special tokens alone, so
+    texts are compared with every added token recognised.
+
+    The result is saved aside, loaded and compared: over the texts of the files ``verify`` (UTF-8), and over
+    generated ones (tokens put together, scripts, digits, white space, literals of special tokens). Only if no
+    id and no decoded text differs is the target written, all or nothing. The same input gives the same
+    comparison.
+
+    With ``lossy=True`` a format that cannot hold everything is written without it, and also where texts
+    differ.
+
+    Raises ``FormatError`` that names what the target cannot say, and what ``load`` and ``Tokenizer.save``
+    raise.
+    """
+    given = {"split": split, "special_tokens": special_tokens}
+    if isinstance(source, Tokenizer):
+        if split is not None or special_tokens is not None:
+            raise ValueError("split= and special_tokens= are for a source that is loaded")
+        tokenizer = source
+    else:
+        tokenizer = load(source, split=split, special_tokens=special_tokens)
+    path = Path(target)
+    form = _form(path, os.fspath(target), to)
+    texts = [*_real(verify), *_generated(tokenizer)]
+    again_with: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="tokenmill-") as folder:
+        # A tokenizer.json alone holds less than a folder, so what is compared is saved as the target will be.
+        beside = Path(folder) / "tokenizer" if _is_folder(path, target) else Path(folder) / _NAMES[form]
+        if path.is_dir() or os.fspath(target).endswith(("/", os.sep)):
+            beside.mkdir()
+        if form in _BARE:
+            again_with = _given_again(tokenizer, beside, form, given["split"], lossy)
+        tokenizer.save(beside, format=form, lossy=lossy or form in _BARE)
+        saved = beside / _NAMES[form] if form in _BARE and beside.is_dir() else beside
+        again = load(saved, **again_with)
+    specials = ("parse",) if form in _BARE else ("text", "parse")
+    differing = list(_differing(tokenizer, again, texts, specials, around=form not in _BARE))
+    written = lossy or not differing
+    if written:
+        tokenizer.save(target, format=form, lossy=lossy or form in _BARE)
+    first = min(differing, key=lambda row: (len(row[0]), row[0]), default=None)
+    return Conversion(
+        target=os.fspath(target),
+        format=form,
+        written=written,
+        is_same=again.fingerprint == tokenizer.fingerprint,
+        texts=len(texts),
+        characters=sum(map(len, texts)),
+        tokens=sum(len(ids or ()) for ids in _encoded(tokenizer, texts, specials[0])),
+        differing=len({row[0] for row in differing}),
+        first=first,
+        split=again_with.get("split"),
+        special_tokens=again_with.get("special_tokens") or {},
+    )
+
+
+def _form(path: Path, name: str, to: Format | None) -> Format:
+    if to is not None:
+        if to not in FORMATS:
+            raise ValueError(f"to={to!r} is none of {', '.join(map(repr, FORMATS))}")
+        return to
+    for form, own in _NAMES.items():
+        if path.name == own or (form == "vocab+merges" and path.name == "merges.txt"):
+            return form  # type: ignore[return-value]
+    if path.suffix in _ENDINGS and not _is_folder(path, name):
+        return _ENDINGS[path.suffix]
+    if _is_folder(path, name):
+        return "tokenizer.json"
+    raise ValueError(f"{name}: no format goes by this name; say which with to=")
+
+
+def _is_folder(path: Path, name: str | os.PathLike[str]) -> bool:
+    """Whether ``save`` makes a folder of it, as far as the name says."""
+    ends_so = os.fspath(name).endswith(("/", os.sep))
+    return path.is_dir() or ends_so or not path.suffix or any(c.isdigit() for c in path.suffix)
+
+
+def _given_again(
+    tokenizer: Tokenizer, path: Path, form: Format, split: str | None, lossy: bool
+) -> dict[str, Any]:
+    """What ``load`` needs for a format of ids alone; refuses what it could not be given."""
+    if not lossy:
+        # The error of `save` names all that is lost; a normalizer, which comes first, cannot be given again.
+        try:
+            tokenizer.save(path, format=form)
+        except FormatError as error:
+            if error.field not in ("split", "added_tokens"):
+                raise
+        if tokenizer.split is None and split is None:
+            said = "the split of this tokenizer is no single pattern, which load() could be given again"
+            raise _cannot(f"{form} cannot hold the split, and {said}; convert to tokenizer.json", "split")
+    return {
+        "split": split or tokenizer.split or "none",
+        "special_tokens": dict(tokenizer.added_tokens) or None,
+    }
+
+
+def _cannot(reason: str, field: str) -> FormatError:
+    error = FormatError(f"{field}: {reason}")
+    error.path, error.field, error.kind, error.reason, error.limit = None, field, "cannot-hold", reason, None
+    return error
+
+
+# ---- texts -------------------------------------------------------------------------------------
+
+
+def _real(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Iterator[str]:
+    """The texts of files, cut at line ends."""
+    for path in [files] if isinstance(files, str | os.PathLike) else files:
+        text = Path(path).read_bytes().decode("utf-8")
+        start = 0
+        while start < len(text):
+            end = min(start + _PIECE, len(text))
+            line = text.rfind("\n", start, end) + 1
+            end = line if end < len(text) and line > start else end
+            yield text[start:end]
+            start = end
+
+
+def _generated(tokenizer: Tokenizer) -> Iterator[str]:
+    """Texts made from the vocabulary and beside it; the same ones for the same vocabulary."""
+    rng = random.Random(0)
+    added = tokenizer.added_tokens
+    ordinary = sorted(set(tokenizer.vocab.values()) - set(added.values())) or sorted(added.values())
+    literals = list(added)
+    yield from ("", " ", "\n", "a", "\ufeffa", "\0", " a  b ", "e\u0301", "ｱ", "I'LL don't", "12345678901")
+    yield from literals[:50]
+    for turn in range(_GENERATED):
+        count = rng.randint(1, 12)
+        if turn % 3 == 0:
+            yield tokenizer.decode(rng.choices(ordinary, k=count))
+        elif turn % 3 == 1:
+            scalars = [_scalar(rng) for _ in range(count)]
+            yield "".join(rng.choice((scalar, rng.choice(_SAMPLE))) for scalar in scalars)
+        else:
+            words = [tokenizer.decode([rng.choice(ordinary)]) for _ in range(count)]
+            words += [
+                rng.choice(_SPACES),
+                str(rng.randrange(10**6)),
+                *rng.sample(literals, min(1, len(literals))),
+            ]
+            rng.shuffle(words)
+            yield rng.choice(_SPACES).join(words)
+
+
+def _scalar(rng: random.Random) -> str:
+    """A character of any script, more often one of a lower code point."""
+    while True:
+        point = rng.randrange(rng.choice((0x80, 0x800, 0x3000, 0x10000, 0x110000)))
+        if not 0xD800 <= point < 0xE000:
+            return chr(point)
+
+
+# ---- comparing ---------------------------------------------------------------------------------
+
+
+def _encoded(
+    tokenizer: Tokenizer, texts: Sequence[str], special: str, around: bool = False
+) -> list[list[int] | None]:
+    """The ids of each text, ``None`` for one that the vocabulary cannot spell."""
+    try:
+        return list(tokenizer.encode_batch(texts, special=special, add_special_tokens=around).to_lists())
+    except TokenmillError:
+        rows: list[list[int] | None] = []
+        for text in texts:
+            try:
+                rows.append(tokenizer.encode(text, special=special, add_special_tokens=around))
+            except TokenmillError:
+                rows.append(None)
+        return rows
+
+
+def _differing(
+    before: Tokenizer, after: Tokenizer, texts: Sequence[str], specials: Sequence[str], *, around: bool
+) -> Iterator[tuple[str, list[int] | None, list[int] | None]]:
+    """Each text that differs, with the ids of both."""
+    ways = [(special, False) for special in specials] + ([(specials[0], True)] if around else [])
+    for special, adds in ways:
+        rows = zip(
+            texts,
+            _encoded(before, texts, special, adds),
+            _encoded(after, texts, special, adds),
+            strict=True,
+        )
+        for text, own, other in rows:
+            if own != other or (own is not None and not _decodes_alike(before, after, own)):
+                yield text, own, other
+
+
+def _decodes_alike(before: Tokenizer, after: Tokenizer, ids: list[int]) -> bool:
+    return before.decode(ids) == after.decode(ids, undefined="replace")
