@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .ragged import Ragged, RaggedEncodings
     from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
+    from .surgery import Surgery, join
     from .vocab_sizes import VocabSizes, compare_vocab_sizes
 else:
     # Errors, and what inspects or trains tokenizers, are imported when they are first asked for: a process
@@ -88,6 +89,7 @@ else:
         "Ragged": "ragged",
         "RaggedEncodings": "ragged",
         "SpecialTokenError": "errors",
+        "Surgery": "surgery",
         "TemplateError": "errors",
         "TokenmillError": "errors",
         "TrainingError": "errors",
@@ -108,6 +110,7 @@ else:
         "embedding_plan": "embedding_plan",
         "errors": "errors",
         "explain": "explain",
+        "join": "surgery",
         "mask_from_spans": "spans",
         "merge_counts": "pretoken_counts",
         "model_inputs": "model_inputs",
@@ -122,6 +125,7 @@ else:
         "spans_from_labels": "spans",
         "spark": "spark",
         "stages": "stages",
+        "surgery": "surgery",
         "train": "_train",
         "vocab_sizes": "vocab_sizes",
     }
@@ -155,7 +159,7 @@ else:
             "pretoken_counts",
             "ragged",
         ]
-        modules += ["reference", "spans", "stages", "vocab_sizes"]
+        modules += ["reference", "spans", "stages", "surgery", "vocab_sizes"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
@@ -188,6 +192,7 @@ __all__ = [
     "RaggedEncodings",
     "Snapshot",
     "SpecialTokenError",
+    "Surgery",
     "TemplateError",
     "Tokenizer",
     "TokenmillError",
@@ -202,6 +207,7 @@ __all__ = [
     "collator",
     "compare_vocab_sizes",
     "count_pretokens",
+    "join",
     "load",
     "mask_from_spans",
     "merge_counts",
