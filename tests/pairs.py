@@ -200,6 +200,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
+        "tokenmill.surgery.Surgery": lambda: base().trim(texts=[TEXT]),
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -358,6 +359,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "encode_to_numpy": lambda o: o.encode_to_numpy(TEXT),
         "encode_with_offsets": lambda o: o.encode_with_offsets(TEXT).offsets,
         "explain": lambda o: o.explain(TEXT[:100]),
+        "extend": lambda o: o.extend(["lowlow"]),
         "extend_chat": lambda o: o.extend_chat(
             o.encode("low"), CHAT, CHAT, template="{{ messages[0].content }}"
         ),
@@ -376,12 +378,15 @@ METHODS: dict[str, dict[str, Call]] = {
         "pad_batch": lambda o: o.pad_batch([IDS, IDS[:9]], pad_id=0, num_threads=2),
         "plan": lambda o: o.plan(),
         "prepender": lambda o: o.prepender(),
+        "remap": lambda o: o.remap({}),
+        "rename_special": lambda o: o.rename_special("<s>", "<begin>"),
         "render_chat": lambda o: o.render_chat(CHAT, template=TEMPLATE).segments,
         "sample": lambda o: o.sample(TEXT, seed=1, dropout=0.1),
         "save": lambda o: o.save(new_path(".json")),
         "token_bytes": lambda o: o.token_bytes(40_000),
         "token_lengths": lambda o: o.token_lengths(IDS),
         "token_to_id": lambda o: o.token_to_id("low"),
+        "trim": lambda o: o.trim(texts=[TEXT]),
         "truncate": lambda o: o.truncate(TEXT, 100, at="word"),
         "with_call_defaults": lambda o: o.with_call_defaults(padding_side="left"),
         "with_chat_template": lambda o: o.with_chat_template("chatml").encode(TEXT),
@@ -436,7 +441,11 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.TrainingReport": {},
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
     "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
-    "tokenmill.embedding_plan.EmbeddingPlan": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.embedding_plan.EmbeddingPlan": {
+        "moved": lambda o: o.moved([[0.0]] * o.rows),
+        "to_dict": lambda o: o.to_dict(),
+    },
+    "tokenmill.surgery.Surgery": {"save": lambda o: o.save(new_path(""))},
     "tokenmill.model_inputs.ModelInputs": dict(sorted({**MAPPING, "to": lambda o: o.to("cpu")}.items())),
     "tokenmill.chunks.Chunks": {
         "__getitem__": lambda o: (o[0], o[::2]),
@@ -575,6 +584,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
+        "join": lambda o: import_module("tokenmill").join(base(), base()),
         "merge_counts": lambda o: import_module("tokenmill").merge_counts(
             [import_module("tokenmill").count_pretokens(texts=[TEXT])] * 2
         ),

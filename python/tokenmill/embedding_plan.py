@@ -34,8 +34,9 @@ class NewRow:
     token: str
     """The written form."""
     mean_of: tuple[int, ...]
-    """The ids with a row that its text would have without this token: the mean of their rows is a good initial
-    value. Empty where there are none; then take the mean of all rows. With ``id_map`` these are new ids too."""
+    """The ids with a row that its text would have without this token: the mean of their rows is a good
+    initial value. Empty where there are none; then take the mean of all rows. With ``id_map`` these are
+    new ids too."""
 
 
 @final
@@ -48,8 +49,8 @@ class EmbeddingPlan:
     needed: int
     """The rows that the ids need: one more than the largest id."""
     new_rows: int
-    """The rows to resize to: ``rows`` or ``needed``, whichever is more, rounded up to ``multiple_of``; with ``id_map``
-    as many as are ``needed``."""
+    """The rows to resize to: ``rows`` or ``needed``, whichever is more, rounded up to ``multiple_of``;
+    with ``id_map`` as many as are ``needed``."""
     multiple_of: int
     tied: bool
     """Whether the output matrix is the same one. If not, it is resized alike."""
@@ -60,8 +61,8 @@ class EmbeddingPlan:
     padding: tuple[int, int]
     """The rows from ``needed`` on, which no id reaches: ``(start, stop)``."""
     sources: tuple[int, ...] | None = None
-    """With ``id_map``: for each row from 0 to ``needed`` the row of the old matrix that it has, -1 for none. Without
-    it each row stays where it is."""
+    """With ``id_map``: for each row from 0 to ``needed`` the row of the old matrix that it has, -1 for
+    none. Without it each row stays where it is."""
 
     @property
     def fits(self) -> bool:
@@ -74,11 +75,12 @@ class EmbeddingPlan:
         return tuple([row.id for row in self.new])
 
     def moved(self, matrix: npt.ArrayLike) -> npt.NDArray[Any]:
-        """The matrix for this tokenizer: a copy of ``matrix``, which has ``rows`` rows, with ``new_rows`` rows.
+        """The matrix for this tokenizer: ``new_rows`` rows, from a ``matrix`` of ``rows`` rows.
 
-        The row of each token is where its id is now, bit for bit. A new row is the mean of the rows that ``new`` names
-        for it, or of all rows where it names none. Rows that no token has are as in ``matrix``, or 0 where there is
-        none; with ``sources`` all of them are 0. Raises ``ValueError`` for another number of rows.
+        The row of each token is where its id is now, bit for bit. A new row is the mean of the rows that
+        ``new`` names for it, or of all rows where it names none. Rows that no token has are as in
+        ``matrix``, or 0 where there is none; with ``sources`` all of them are 0. Raises ``ValueError``
+        for another number of rows.
         """
         with waited_for:
             import numpy as np
@@ -170,10 +172,7 @@ def plan(
         if after > before + 1:
             unused.append((before + 1, after))
     sources = None if id_map is None else _sources(id_map, rows, needed)
-    if sources is None:
-        without = [id for id in used if id >= rows]
-    else:
-        without = [id for id in used if sources[id] < 0]
+    without = [id for id in used if (id >= rows if sources is None else sources[id] < 0)]
     parts = _Parts(tok, without)
     new = tuple([NewRow(id, tok.id_to_token(id) or "", parts.of(id)) for id in without])
     size = max(needed, rows) if sources is None else needed

@@ -1,8 +1,8 @@
 """Tokenizers with another vocabulary, the map from old ids to new ones, and what is promised of texts.
 
-``Tokenizer.trim``, ``extend``, ``remap``, ``rename_special`` and ``tokenmill.join`` give a ``Surgery``. A tokenizer is
-part of a model's weights, so none of them gives a tokenizer alone: ``id_map`` says where each row of an embedding
-goes, and ``promise`` which texts mean the same to the model as before.
+``Tokenizer.trim``, ``extend``, ``remap``, ``rename_special`` and ``tokenmill.join`` give a ``Surgery``. A
+tokenizer is part of a model's weights, so none of them gives a tokenizer alone: ``id_map`` says where
+each row of an embedding goes, and ``promise`` which texts mean the same to the model as before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Promise", "Surgery", "join"]
 
-_Made = tuple[Tokenizer, "npt.NDArray[np.int64]", tuple[str, bool, int | None, tuple[bytes, ...], tuple[int, ...]]]
+_Made = tuple[
+    Tokenizer, "npt.NDArray[np.int64]", tuple[str, bool, int | None, tuple[bytes, ...], tuple[int, ...]]
+]
 
 
 @final
@@ -43,8 +45,8 @@ class Promise:
     absent: tuple[bytes, ...]
     """Bytes that a text must not hold: neither as it is written nor in a pretoken as the model sees it."""
     also_kept: tuple[int, ...]
-    """Old ids that were kept although nobody asked for them, because kept tokens are made of them or they always
-    stay."""
+    """Old ids that were kept although nobody asked for them, because kept tokens are made of them or they
+    always stay."""
 
     def __str__(self) -> str:
         return self.words
@@ -58,15 +60,16 @@ class Surgery:
     tokenizer: Tokenizer
     """The new tokenizer."""
     id_map: npt.NDArray[np.int64]
-    """The new id of every old one, -1 for one that is gone or never was. Of ``join`` the old ids are those of the
-    second tokenizer: those of the first do not change. It cannot be written to."""
+    """The new id of every old one, -1 for one that is gone or never was. Of ``join`` the old ids are
+    those of the second tokenizer: those of the first do not change. It cannot be written to."""
     promise: Promise
     """The texts whose ids are the old ones, mapped."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a folder with the tokenizer and ``id_map.npy``, both or none.
 
-        The folder must be a new one, or empty: a ``FileExistsError`` else. Raises what ``Tokenizer.save`` raises.
+        The folder must be a new one, or empty: a ``FileExistsError`` else. Raises what ``Tokenizer.save``
+        raises.
         """
         target = Path(path)
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
@@ -109,7 +112,9 @@ def _ids(tok: Tokenizer, given: Iterable[int | str], name: str) -> list[int]:
         if isinstance(item, str):
             id = tok.token_to_id(item)
             if id is None:
-                raise VocabularyError(f"{name}: {item!r} is no token of this vocabulary", id=None, position=None)
+                raise VocabularyError(
+                    f"{name}: {item!r} is no token of this vocabulary", id=None, position=None
+                )
         else:
             tok.token_bytes(item)  # raises for what is no id
             id = int(item)
@@ -177,10 +182,11 @@ def renamed(tok: Tokenizer, old: str, new: str) -> Surgery:
 def join(a: Tokenizer, b: Tokenizer) -> Surgery:
     """Tokenizer ``a`` with the tokens of ``b`` that it lacks behind its own.
 
-    Text is normalized and split as by ``a``, and ``a``'s merges come first, so that not every new token is made
-    from its own bytes. The ids of ``a`` stay; ``id_map`` has the new id of each id of ``b``. Every text that holds
-    none of the new tokens' bytes (``promise.absent``) has the ids of ``a``. Added tokens of ``b`` come too; if ``a``
-    has a normalizer they are searched for in the text as it is written.
+    Text is normalized and split as by ``a``, and ``a``'s merges come first, so that not every new token
+    is made from its own bytes. The ids of ``a`` stay; ``id_map`` has the new id of each id of ``b``.
+    Every text that holds none of the new tokens' bytes (``promise.absent``) has the ids of ``a``. Added
+    tokens of ``b`` come too; if ``a`` has a normalizer they are searched for in the text as it is
+    written.
 
     Raises ``FormatError`` for models of different kinds and for Unigram, whose scores do not compare, and
     ``SpecialTokenError`` for an added token of ``b`` that is an ordinary one of ``a``.

@@ -1,7 +1,7 @@
-"""Surgery: what `trim`, `extend`, `remap`, `rename_special` and `join` promise, on small vocabularies and all texts of
-a few letters.
+"""Surgery: what `trim`, `extend`, `remap`, `rename_special` and `join` promise, and training that goes on.
 
-The vocabularies are random: merges that contradict each other, tokens that nothing builds, ranks below those of parts.
+On small vocabularies and all texts of a few letters. The vocabularies are random: merges that contradict each
+other, tokens that nothing builds, ranks below those of parts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import tokenmill
-from tokenmill import errors
+from tokenmill import _core, errors
 
 ROUNDS = 12
 LETTERS = "abc"
@@ -70,10 +70,15 @@ def ranks(source: random.Random) -> tokenmill.Tokenizer:
     )
 
 
-def from_json(native: Any, model: dict[str, Any]) -> tokenmill.Tokenizer:
-    content = {"version": "1.0", "added_tokens": [], "model": model, "pre_tokenizer": None, "normalizer": None}
-    tok: tokenmill.Tokenizer = native._core.from_tokenizer_json(json.dumps(content).encode())
-    return tok
+def from_json(model: dict[str, Any]) -> tokenmill.Tokenizer:
+    content = {
+        "version": "1.0",
+        "added_tokens": [],
+        "model": model,
+        "pre_tokenizer": None,
+        "normalizer": None,
+    }
+    return _core.from_tokenizer_json(json.dumps(content).encode())
 
 
 def wordpiece(source: random.Random) -> tokenmill.Tokenizer:
@@ -81,7 +86,7 @@ def wordpiece(source: random.Random) -> tokenmill.Tokenizer:
     written += ["##" + word for word in [*LETTERS[: source.randint(1, 3)], *random_words(source, 8)]]
     vocab = {token: id for id, token in enumerate(written)}
     model = {"type": "WordPiece", "vocab": vocab, "unk_token": "[UNK]", "max_input_chars_per_word": 100}
-    return from_json(tokenmill, {**model, "continuing_subword_prefix": "##"})
+    return from_json({**model, "continuing_subword_prefix": "##"})
 
 
 def unigram(source: random.Random) -> tokenmill.Tokenizer:
@@ -89,7 +94,7 @@ def unigram(source: random.Random) -> tokenmill.Tokenizer:
     letters = LETTERS[: source.randint(2, 3)]
     pieces = ["<unk>", *letters, *random_words(source, 10)]
     vocab = [[piece, -float(source.randint(1, 4))] for piece in pieces]
-    return from_json(tokenmill, {"type": "Unigram", "unk_id": 0, "vocab": vocab})
+    return from_json({"type": "Unigram", "unk_id": 0, "vocab": vocab})
 
 
 def chars(source: random.Random) -> tokenmill.Tokenizer:
@@ -103,7 +108,7 @@ def chars(source: random.Random) -> tokenmill.Tokenizer:
             if left + right not in known:
                 known.append(left + right)
     vocab = {token: id for id, token in enumerate(["<unk>", *known])}
-    return from_json(tokenmill, {"type": "BPE", "vocab": vocab, "merges": merges, "unk_token": "<unk>"})
+    return from_json({"type": "BPE", "vocab": vocab, "merges": merges, "unk_token": "<unk>"})
 
 
 def sentencepiece_model(kind: str) -> Callable[[random.Random], tokenmill.Tokenizer]:
@@ -160,7 +165,8 @@ def unknown_of(tok: tokenmill.Tokenizer) -> int:
 
 
 def holds(tok: tokenmill.Tokenizer, absent: tuple[bytes, ...], text: str) -> bool:
-    """Does a text hold bytes that a promise leaves out? SentencePiece sees a mark before it, and no other change."""
+    """Does a text hold bytes that a promise leaves out? SentencePiece sees a mark before it, and no other
+    change."""
     seen = ("▁" + text.replace(" ", "▁")).encode()
     return any(bytes_ in text.encode() or bytes_ in seen for bytes_ in absent)
 
@@ -200,23 +206,22 @@ def test_trimming_numbers_the_kept_tokens_in_their_order(kind: str) -> None:
         assert sorted({*asked, *done.promise.also_kept}) == kept
         for old in kept:
             assert done.tokenizer.token_bytes(int(done.id_map[old])) == tok.token_bytes(old)
-        assert tok.trim(keep=ids).tokenizer.fingerprint == tok.remap(dict(zip(ids, range(len(ids)), strict=True))).tokenizer.fingerprint
+        close = tok.remap({old: new for new, old in enumerate(ids)}).tokenizer
+        assert tok.trim(keep=ids).tokenizer.fingerprint == close.fingerprint
 
 
 @pytest.mark.parametrize("kind", EXTENDED)
 def test_extended_texts_without_the_new_bytes_have_their_ids(kind: str) -> None:
     spared = 0
     for source, tok in examples(kind):
-        is_new = lambda word: tok.token_to_id(word) is None  # noqa: E731
-        new = [word for word in random_words(source, 4) if is_new(word)]
-        if kind == "wordpiece":
-            new += [word for word in ("##cb", "##bca") if is_new(word)]
+        marked = ["##cb", "##bca"] if kind == "wordpiece" else []
+        new = [word for word in [*random_words(source, 4), *marked] if tok.token_to_id(word) is None]
         if not new:
             continue
         try:
             done = tok.extend(new)
-        except errors.VocabularyError as error:
-            assert kind == "ranks", error  # a token that nothing builds is in the way
+        except errors.VocabularyError:
+            assert kind == "ranks"  # a token that nothing builds is in the way
             continue
         ids = sorted(set(tok.vocab.values()))
         assert done.id_map[ids].tolist() == ids
@@ -388,7 +393,11 @@ UNIGRAM = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]
         (lambda tok: tok.extend(["xy", "xy"]), errors.VocabularyError, "listed twice"),
         (lambda tok: tok.extend(["low"]), errors.VocabularyError, 'the id of b"low" already'),
         (lambda tok: tok.extend(["<s>"]), errors.VocabularyError, 'the id of b"<s>" already'),
-        (lambda tok: from_json(tokenmill, UNIGRAM).extend(["ab"]), errors.FormatError, "competes by its score"),
+        (
+            lambda tok: from_json(UNIGRAM).extend(["ab"]),
+            errors.FormatError,
+            "competes by its score",
+        ),
         (lambda tok: tok.remap({99999: 1}), errors.VocabularyError, "does not exist"),
         (lambda tok: tok.remap({5: 6}), errors.VocabularyError, "the new id of two tokens"),
         (lambda tok: tok.remap([0, 1]), errors.VocabularyError, "leaves out the id 2"),
@@ -398,7 +407,11 @@ UNIGRAM = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]
         (lambda tok: tok.rename_special("<s>", ""), errors.SpecialTokenError, "cannot be empty"),
         (lambda tok: tok.rename_special("<s>", "{%"), errors.SpecialTokenError, "with_chat_template"),
         (lambda tok: tok.rename_special(1, "x"), TypeError, "old must be str"),
-        (lambda tok: tokenmill.join(tok, from_json(tokenmill, UNIGRAM)), errors.FormatError, "different kinds"),
+        (
+            lambda tok: tokenmill.join(tok, from_json(UNIGRAM)),
+            errors.FormatError,
+            "different kinds",
+        ),
         (lambda tok: tokenmill.join(tok, 1), TypeError, "b must be a Tokenizer, not int"),
         (lambda tok: tok.embedding_plan(5, id_map=[9_999]), ValueError, r"id_map\[0\] is 9999"),
     ],
@@ -406,3 +419,82 @@ UNIGRAM = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]
 def test_what_cannot_be_done_is_said(tok: tokenmill.Tokenizer, change: Any, error: type, match: str) -> None:
     with pytest.raises(error, match=match):
         change(tok)
+
+
+# ---- learned extension ------------------------------------------------------------------------
+
+
+CORPUS = [
+    "low lower lowest new newer newest wide wider widest",
+    "the lowest of the new, the widest of the low",
+] * 4
+
+
+@pytest.mark.parametrize("tie_break", ["lexicographic", "first-seen", "token-id", "huggingface"])
+@pytest.mark.parametrize("begun", [0, 1, 7, 20])
+def test_training_goes_on_as_if_it_had_not_stopped(tie_break: Any, begun: int) -> None:
+    options: dict[str, Any] = {"tie_break": tie_break, "min_frequency": 2, "max_token_length": 6}
+    whole = tokenmill.train(texts=CORPUS, num_merges=40, special_tokens=["<s>"], split="gpt2", **options)
+    first = tokenmill.train(texts=CORPUS, num_merges=begun, special_tokens=["<s>"], split="gpt2", **options)
+    made = len(whole.merges) - len(first.merges)
+    assert tokenmill.train(texts=CORPUS, num_merges=made, base=first, **options) == whole
+    assert tokenmill.train(texts=CORPUS, vocab_size=len(whole), base=first, **options) == whole
+
+
+def test_training_goes_on_from_a_tokenizer_of_other_texts() -> None:
+    base = tokenmill.train(
+        texts=["abcab abcab"] * 3, num_merges=6, special_tokens=["<s>"], special_ids="last"
+    )
+    more = tokenmill.train(texts=CORPUS, num_merges=12, base=base)
+    assert more.merges[: len(base.merges)] == base.merges
+    assert len(more.merges) == len(base.merges) + 12
+    old = base.vocab
+    assert {token: more.vocab[token] for token in old} == old
+    new = sorted(set(more.vocab.values()) - set(old.values()))
+    assert new == list(range(base.max_id + 1, base.max_id + 13))
+    assert (more.split, more.special_tokens) == (base.split, base.special_tokens)
+    tokens = {base.token_bytes(id) for id in old.values()} | {left + right for left, right in more.merges}
+    # Each new merge is the most frequent pair of the text as the tokenizer so far has it.
+    for count in range(12):
+        so_far = tokenmill.Tokenizer.from_merges(
+            {token: id for id, token in enumerate(sorted(tokens))},
+            more.merges[: len(base.merges) + count],
+            split=base.split or "none",
+        )
+        counts: dict[tuple[bytes, bytes], int] = {}
+        for text in CORPUS:
+            for word in _words(so_far, text):
+                for pair in itertools.pairwise(word):
+                    counts[pair] = counts.get(pair, 0) + 1
+        best = max(counts.values())
+        assert counts[more.merges[len(base.merges) + count]] == best
+
+
+def _words(tok: tokenmill.Tokenizer, text: str) -> list[list[bytes]]:
+    """The tokens of each pretoken."""
+    encoding = tok.encode_with_offsets(text)
+    words: dict[Any, list[bytes]] = {}
+    for id, word in zip(encoding.ids, encoding.word_ids, strict=True):
+        words.setdefault(word, []).append(tok.token_bytes(id))
+    return list(words.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"base": 1}, TypeError, "base must be Tokenizer or None"),
+        ({"split": "gpt2"}, errors.TrainingError, "split does not go with base"),
+        ({"special_tokens": ["<x>"]}, errors.TrainingError, "special_tokens does not go with base"),
+        ({"vocab_size": 5, "num_merges": None}, errors.TrainingError, "5 is below the 258 ids that base has"),
+        (
+            {"base": tokenmill.Tokenizer.from_tokens([b"a", b"b"])},
+            errors.TrainingError,
+            "no token for the byte 0",
+        ),
+        ({"base": from_json(UNIGRAM)}, errors.TrainingError, "over bytes alone"),
+    ],
+)
+def test_what_training_cannot_go_on_from(options: Any, error: type, match: str) -> None:
+    base = tokenmill.train(texts=["low"] * 2, num_merges=2)
+    with pytest.raises(error, match=match):
+        tokenmill.train(**{"texts": CORPUS, "num_merges": 2, "base": base, **options})

@@ -97,7 +97,8 @@ fn check(engine: &Engine, tokens: &[Vec<u8>]) -> Result<()> {
             return Err(Error::vocabulary(None, format!("b\"{shown}\" is listed twice")));
         }
         let known = list.find(token).map(|index| list.id(index));
-        let added = std::str::from_utf8(token).ok().and_then(|text| engine.vocabulary().added_by_content(text));
+        let added =
+            std::str::from_utf8(token).ok().and_then(|text| engine.vocabulary().added_by_content(text));
         if let Some(id) = known.or(added.map(|token| token.id)) {
             let reason = format!("is the id of b\"{shown}\" already");
             return Err(Error::vocabulary(Some(id.into()), reason));
@@ -123,7 +124,10 @@ pub(super) fn append(
             for _ in tokens {
                 lowest = (lowest - 1.0).min(lowest.next_down());
                 if !lowest.is_finite() {
-                    return Err(Error::vocabulary(None, "the scores leave none that is lower for a new token"));
+                    return Err(Error::vocabulary(
+                        None,
+                        "the scores leave none that is lower for a new token",
+                    ));
                 }
                 scores.push(lowest);
                 kinds.push(PieceKind::Normal);

@@ -24,7 +24,10 @@ pub fn join(first: &Engine, second: &Engine) -> Result<Surgery> {
     let mut description = first.description().clone();
     check_kinds(&description, second.description())?;
     if let Some((_, id)) = second.description().model.tokens().first_shared_id() {
-        return Err(Error::vocabulary(Some(id.into()), "is the id of several tokens of the second tokenizer"));
+        return Err(Error::vocabulary(
+            Some(id.into()),
+            "is the id of several tokens of the second tokenizer",
+        ));
     }
     let mut joining = Joining {
         first,
@@ -77,7 +80,9 @@ impl Joining<'_> {
         let tokens = second.description().model.tokens();
         let known = self.first.description().model.tokens().clone();
         let mut order: Vec<usize> = (0..tokens.len()).collect();
-        if let Some(BpeDescription { merges: Merges::ByScore { scores, .. }, .. }) = second.description().model.as_bpe() {
+        if let Some(BpeDescription { merges: Merges::ByScore { scores, .. }, .. }) =
+            second.description().model.as_bpe()
+        {
             order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
         }
         for index in order {
@@ -86,7 +91,9 @@ impl Joining<'_> {
             if second.vocabulary().added_by_id(id).is_some_and(|token| token.content.as_bytes() == bytes) {
                 continue;
             }
-            let added = std::str::from_utf8(bytes).ok().and_then(|text| self.first.vocabulary().added_by_content(text));
+            let added = std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| self.first.vocabulary().added_by_content(text));
             let is_never_text = is_no_text(second.description(), index);
             let found = known.find(bytes).map(|index| known.id(index)).or(added.map(|token| token.id));
             self.map[id as usize] = match found {
@@ -128,7 +135,8 @@ impl Joining<'_> {
 
 /// Is it a piece that no text becomes, as the unknown one is?
 fn is_no_text(description: &Description, index: usize) -> bool {
-    let Some(BpeDescription { merges: Merges::ByScore { kinds, .. }, .. }) = description.model.as_bpe() else {
+    let Some(BpeDescription { merges: Merges::ByScore { kinds, .. }, .. }) = description.model.as_bpe()
+    else {
         return false;
     };
     matches!(kinds[index], PieceKind::Unknown | PieceKind::Control | PieceKind::Byte)
@@ -149,12 +157,16 @@ fn new_merges(second: &Engine, map: &[TokenId], tokens: &[(TokenId, Vec<u8>)]) -
 fn check_kinds(first: &Description, second: &Description) -> Result<()> {
     let refuse = |reason: &str| Err(Error::format(Defect::CannotHold, reason).at("model"));
     if first.writes_letters() != second.writes_letters() && first.is_byte_level() != second.is_byte_level() {
-        return refuse("one tokenizer works on bytes and the other does not, so that their tokens do not mean the same");
+        return refuse(
+            "one tokenizer works on bytes and the other does not, so that their tokens do not mean the same",
+        );
     }
     match (&first.model, &second.model) {
         (ModelDescription::Bpe(a), ModelDescription::Bpe(b)) => {
             if a.alphabet != b.alphabet || a.continuing_prefix != b.continuing_prefix {
-                return refuse("the two models do not start from the same kind of symbols: bytes, or characters with marks");
+                return refuse(
+                    "the two models do not start from the same kind of symbols: bytes, or characters with marks",
+                );
             }
             let by_score = |model: &BpeDescription| matches!(model.merges, Merges::ByScore { .. });
             if by_score(a) != by_score(b) {
@@ -167,9 +179,9 @@ fn check_kinds(first: &Description, second: &Description) -> Result<()> {
             ModelDescription::WordPiece(WordPieceDescription { continuing_prefix: b, .. }),
         ) if a == b => Ok(()),
         (ModelDescription::WordLevel(_), ModelDescription::WordLevel(_)) => Ok(()),
-        (ModelDescription::Unigram(_), ModelDescription::Unigram(_)) => {
-            refuse("the scores of two Unigram models do not compare, so that nothing can be said of the ids of a text")
-        }
+        (ModelDescription::Unigram(_), ModelDescription::Unigram(_)) => refuse(
+            "the scores of two Unigram models do not compare, so that nothing can be said of the ids of a text",
+        ),
         _ => refuse("the two tokenizers have models of different kinds"),
     }
 }

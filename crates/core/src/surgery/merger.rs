@@ -151,7 +151,8 @@ impl<'a> Merger<'a> {
     }
 
     fn row(&self, token: &[u8]) -> Result<Vec<TokenId>> {
-        let find = |symbol: &[u8]| self.find(symbol).ok_or_else(|| Error::internal("a symbol without a token"));
+        let find =
+            |symbol: &[u8]| self.find(symbol).ok_or_else(|| Error::internal("a symbol without a token"));
         self.symbols(token)?.into_iter().map(find).collect()
     }
 
@@ -160,7 +161,8 @@ impl<'a> Merger<'a> {
         loop {
             ticker.spend(8 * row.len() + 1)?;
             let pairs = row.windows(2).enumerate();
-            let ranked = pairs.filter_map(|(at, pair)| self.rank(pair[0], pair[1]).map(|(rank, id)| (rank, at, id)));
+            let ranked =
+                pairs.filter_map(|(at, pair)| self.rank(pair[0], pair[1]).map(|(rank, id)| (rank, at, id)));
             let Some((_, at, id)) = ranked.min_by_key(|&(rank, at, _)| (rank, at)) else { return Ok(()) };
             row[at] = id;
             row.remove(at + 1);

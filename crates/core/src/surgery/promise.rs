@@ -47,7 +47,9 @@ impl fmt::Display for Promise {
                     None => f.write_str("."),
                 }
             }
-            Condition::Without(texts) if texts.is_empty() => f.write_str("Every text has its old ids, mapped."),
+            Condition::Without(texts) if texts.is_empty() => {
+                f.write_str("Every text has its old ids, mapped.")
+            }
             Condition::Without(texts) => write!(
                 f,
                 "Every text that does not hold the bytes of a new token has its old ids, mapped: none of {} byte strings \

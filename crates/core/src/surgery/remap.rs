@@ -28,7 +28,8 @@ impl IdMap {
         let vocabulary = engine.vocabulary();
         let size = vocabulary.max_id().map_or(0, |last| last as usize + 1);
         if size > MOST_IDS.max(16 * vocabulary.len()) {
-            let reason = format!("{} tokens have ids up to {}: too far apart for a map", vocabulary.len(), size - 1);
+            let reason =
+                format!("{} tokens have ids up to {}: too far apart for a map", vocabulary.len(), size - 1);
             return Err(Error::limit(reason, MOST_IDS as u64));
         }
         let ids = (0..).take(size);
@@ -78,7 +79,10 @@ pub fn remap(engine: &Engine, pairs: &[(TokenId, TokenId)]) -> Result<Surgery> {
             return Err(Error::vocabulary(Some(old.into()), "is given two new ids"));
         }
         if new == NO_ID {
-            return Err(Error::vocabulary(Some(new.into()), format!("is too large; ids end at {}", NO_ID - 1)));
+            return Err(Error::vocabulary(
+                Some(new.into()),
+                format!("is too large; ids end at {}", NO_ID - 1),
+            ));
         }
         *place = new;
     }

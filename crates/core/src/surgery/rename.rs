@@ -17,7 +17,8 @@ use crate::ids::TokenId;
 /// token that merges are listed for, and for a new literal that cannot stand in a chat template as it is.
 pub fn rename_special(engine: &Engine, old: &str, new: &str) -> Result<Surgery> {
     let mut description = engine.description().clone();
-    let Some(at) = description.added_tokens.iter().position(|token| token.is_special && token.content == old) else {
+    let Some(at) = description.added_tokens.iter().position(|token| token.is_special && token.content == old)
+    else {
         return Err(Error::special(old, "is no special token of this tokenizer"));
     };
     let id = description.added_tokens[at].id;
@@ -30,7 +31,8 @@ pub fn rename_special(engine: &Engine, old: &str, new: &str) -> Result<Surgery> 
         return Err(Error::special(old, reason));
     }
     let vocabulary = engine.vocabulary();
-    if new != old && (vocabulary.find(new.as_bytes()).is_some() || vocabulary.added_by_content(new).is_some()) {
+    if new != old && (vocabulary.find(new.as_bytes()).is_some() || vocabulary.added_by_content(new).is_some())
+    {
         return Err(Error::special(new, "is a token already"));
     }
     rename_in_model(&mut description, id, old, new)?;
@@ -45,7 +47,9 @@ pub fn rename_special(engine: &Engine, old: &str, new: &str) -> Result<Surgery> 
                 // Names are keys within the template; what they stand for is an id.
                 let is_free = template.special_tokens.iter().all(|token| token.name != new);
                 for token in &mut template.special_tokens {
-                    for (written, _) in token.tokens.iter_mut().zip(&token.ids).filter(|(_, other)| **other == id) {
+                    for (written, _) in
+                        token.tokens.iter_mut().zip(&token.ids).filter(|(_, other)| **other == id)
+                    {
                         new.clone_into(written);
                     }
                     if token.name == old && is_free {
@@ -89,7 +93,8 @@ fn rename_in_model(description: &mut Description, id: TokenId, old: &str, new: &
     if !tokens.iter().any(|(other, bytes)| is_it(other, bytes)) {
         return Ok(());
     }
-    if let Some(crate::description::Merges::Listed(merges)) = description.model.as_bpe().map(|model| &model.merges)
+    if let Some(crate::description::Merges::Listed(merges)) =
+        description.model.as_bpe().map(|model| &model.merges)
         && merges.iter().any(|merge| [merge.left, merge.right, merge.result].contains(&id))
     {
         return Err(Error::special(old, "is a token that merges are listed for; its bytes cannot change"));
@@ -110,7 +115,8 @@ fn rename_in_chat_templates(description: &mut Description, old: &str, new: &str)
         .filter(|(_, source)| source.contains(old))
         .map(|(name, source)| (name.to_owned(), source.replace(old, new)))
         .collect();
-    let needs_quoting = |char: char| matches!(char, '\'' | '"' | '\\' | '{' | '}' | '%' | '#') || char.is_control();
+    let needs_quoting =
+        |char: char| matches!(char, '\'' | '"' | '\\' | '{' | '}' | '%' | '#') || char.is_control();
     if !templates.is_empty() && new.contains(needs_quoting) {
         let reason = "holds a quote, brace, backslash, control character or a sign of Jinja, and a chat template writes this \
                       token; change the template by hand with with_chat_template";

@@ -6,8 +6,8 @@
 use super::{Condition, IdMap, Promise, Surgery, remap};
 use crate::byte_alphabet;
 use crate::description::{
-    Alphabet, BpeDescription, EndOfWordForm, Merges, ModelDescription, PieceKind, PostProcessor, Role, TokenList,
-    UnigramDescription,
+    Alphabet, BpeDescription, EndOfWordForm, Merges, ModelDescription, PieceKind, PostProcessor, Role,
+    TokenList, UnigramDescription,
 };
 use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
@@ -34,11 +34,13 @@ pub fn trim(engine: &Engine, wanted: &dyn Fn(TokenId) -> bool, watch: &dyn Watch
     keeping.keep_what_always_stays();
     keeping.close(&mut ticker)?;
     let mut next = 0..;
-    let new = exists.iter().zip(&keeping.kept).map(|(&exists, &kept)| {
-        if exists && kept { next.next().unwrap_or(NO_ID) } else { NO_ID }
-    });
+    let new = exists
+        .iter()
+        .zip(&keeping.kept)
+        .map(|(&exists, &kept)| if exists && kept { next.next().unwrap_or(NO_ID) } else { NO_ID });
     let id_map = IdMap::new(new.collect());
-    let also_kept = (0..).zip(id_map.iter()).filter(|&(id, new)| new.is_some() && !wanted(id)).map(|(id, _)| id);
+    let also_kept =
+        (0..).zip(id_map.iter()).filter(|&(id, new)| new.is_some() && !wanted(id)).map(|(id, _)| id);
     let condition = Condition::IdsKept { longest: longest(engine) };
     let promise = Promise { condition, also_kept: also_kept.collect() };
     Ok(Surgery { description: remap::renumbered(engine, &id_map)?, id_map, promise })
@@ -51,7 +53,8 @@ fn longest(engine: &Engine) -> Option<usize> {
     if !model.single_precision {
         return None;
     }
-    let farthest = model.scores.iter().map(|score| score.abs()).fold(model.unk_score.abs().max(1.0), f64::max);
+    let farthest =
+        model.scores.iter().map(|score| score.abs()).fold(model.unk_score.abs().max(1.0), f64::max);
     // One less than the quotient, for what the sums were rounded by.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a positive number below 1e5
     Some(((RESTART_LIMIT / farthest * 0.99) as usize).saturating_sub(1))
@@ -136,7 +139,9 @@ impl Keeping<'_> {
             }
         }
         let normal = |index: &usize| model.kinds.get(*index).is_none_or(|kind| *kind == PieceKind::Normal);
-        let lowest = (0..model.scores.len()).filter(normal).min_by(|&a, &b| model.scores[a].total_cmp(&model.scores[b]));
+        let lowest = (0..model.scores.len())
+            .filter(normal)
+            .min_by(|&a, &b| model.scores[a].total_cmp(&model.scores[b]));
         if let Some(index) = lowest {
             self.keep(model.tokens.id(index));
         }
@@ -152,7 +157,9 @@ impl Keeping<'_> {
 
     /// Keeps what kept tokens are made of.
     fn close(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
-        let (Some(model), Some(bpe)) = (self.engine.description().model.as_bpe(), self.engine.model().as_bpe()) else {
+        let (Some(model), Some(bpe)) =
+            (self.engine.description().model.as_bpe(), self.engine.model().as_bpe())
+        else {
             return Ok(());
         };
         let is_marked = model.continuing_prefix.as_ref().is_some_and(|prefix| !prefix.is_empty())

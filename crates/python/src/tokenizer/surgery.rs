@@ -152,8 +152,10 @@ impl Tokenizer {
         };
         let absent: Vec<Bound<'py, PyBytes>> =
             absent.iter().map(|bytes| objects::bytes(py, bytes)).collect::<PyResult<_>>()?;
-        let promise = (words, ids_kept, longest, PyTuple::new(py, absent)?, PyTuple::new(py, done.promise.also_kept)?);
-        let tokenizer = Self::build(py, done.description, &Additions::default(), &self.hooks, self.split_name)?;
+        let promise =
+            (words, ids_kept, longest, PyTuple::new(py, absent)?, PyTuple::new(py, done.promise.also_kept)?);
+        let tokenizer =
+            Self::build(py, done.description, &Additions::default(), &self.hooks, self.split_name)?;
         (Py::new(py, tokenizer)?, PyArray1::from_vec(py, map), promise).into_pyobject(py)
     }
 }
