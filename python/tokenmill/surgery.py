@@ -83,7 +83,7 @@ class Surgery:
         # A folder beside it, which gets the name when it is whole.
         beside = target.parent / f".tokenmill-{os.urandom(8).hex()}"
         try:
-            self.tokenizer.save(beside, format="folder")
+            self.tokenizer.save(beside)
             beside.joinpath("id_map.npy").write_bytes(content.getvalue())
             if target.exists():
                 target.rmdir()

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -412,7 +412,7 @@ UNIGRAM = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]
             errors.FormatError,
             "different kinds",
         ),
-        (lambda tok: tokenmill.join(tok, 1), TypeError, "b must be a Tokenizer, not int"),
+        (lambda tok: tokenmill.join(tok, cast(Any, 1)), TypeError, "b must be a Tokenizer, not int"),
         (lambda tok: tok.embedding_plan(5, id_map=[9_999]), ValueError, r"id_map\[0\] is 9999"),
     ],
 )
