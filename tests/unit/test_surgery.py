@@ -71,7 +71,7 @@ def ranks(source: random.Random) -> tokenmill.Tokenizer:
 
 
 def from_json(model: dict[str, Any]) -> tokenmill.Tokenizer:
-    content = {
+    content: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": [],
         "model": model,
