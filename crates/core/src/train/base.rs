@@ -5,12 +5,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::learn::{Learned, Learner};
 use crate::description::{Alphabet, BpeDescription, Description, Merge, Merges, TokenList};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId, to_u32};
-use crate::watch::Ticker;
 
 /// A tokenizer that training goes on from.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,13 +77,13 @@ impl Base {
         self.size
     }
 
-    /// Makes its merges in the text.
-    pub(super) fn replay(&self, learner: &mut Learner, ticker: &mut Ticker<'_>) -> Result<()> {
-        self.merges.iter().try_for_each(|&(left, right)| learner.make(left, right, ticker))
+    /// The symbols of the parts of each merge: bytes first, then the merges in their order.
+    pub(super) fn merges(&self) -> &[(u32, u32)] {
+        &self.merges
     }
 
-    /// The tokenizer with what was learned behind all that it has. `tokens` are those of the learner.
-    pub(super) fn with_learned(&self, tokens: &TokenList, learned: &[Learned]) -> Result<Description> {
+    /// The tokenizer with what was learned behind all that it has: pairs of symbols, and all tokens by symbol.
+    pub(super) fn with_learned(&self, tokens: &TokenList, learned: &[(u32, u32)]) -> Result<Description> {
         if learned.len() > (NO_ID - 1 - self.last) as usize {
             return Err(Error::training("more than 2^32 - 1 tokens"));
         }
@@ -96,10 +94,10 @@ impl Base {
         let mut list = TokenList::clone(&model.tokens);
         let mut ids = self.ids.clone();
         let mut merges = Vec::with_capacity(learned.len());
-        for merge in learned {
+        for &(left, right) in learned {
             let result = self.last + 1 + to_u32(merges.len());
             list.push(result, tokens.bytes(ids.len()));
-            merges.push(Merge { left: ids[merge.left as usize], right: ids[merge.right as usize], result });
+            merges.push(Merge { left: ids[left as usize], right: ids[right as usize], result });
             ids.push(result);
         }
         model.tokens = Arc::new(list);

@@ -285,7 +285,7 @@ fn learn_model(
             // Its merges are made however rare they are here, and however long.
             let without = BpeOptions { min_frequency: 1, max_token_length: None, ..model.clone() };
             let mut learner = Learner::new(&without, &types, &alphabet, 0, &mut ticker)?;
-            base.replay(&mut learner, &mut ticker)?;
+            base.merges().iter().try_for_each(|&(left, right)| learner.make(left, right, &mut ticker))?;
             learner.limit(&model);
             learner
         }
@@ -305,7 +305,8 @@ fn learn_model(
     report.merge_counts = merges.iter().map(|merge| merge.count).collect();
     report.phases.push(lap("merge"));
     if let Some(base) = &model.base {
-        return Ok((base.with_learned(&learner.into_tokens(), &merges)?, report, None));
+        let pairs: Vec<(u32, u32)> = merges.iter().map(|merge| (merge.left, merge.right)).collect();
+        return Ok((base.with_learned(&learner.into_tokens(), &pairs)?, report, None));
     }
     let alphabet = alphabet.symbols.len();
     let (tokens, ids) = match specials {
