@@ -211,6 +211,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.difference.Witness": lambda: difference().witness,
         "tokenmill.difference.Changed": lambda: difference().special_tokens[0],
         "tokenmill.conversion.Conversion": converted,
+        "tokenmill.surgery.Surgery": lambda: base().trim(texts=[TEXT]),
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -369,6 +370,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "encode_to_numpy": lambda o: o.encode_to_numpy(TEXT),
         "encode_with_offsets": lambda o: o.encode_with_offsets(TEXT).offsets,
         "explain": lambda o: o.explain(TEXT[:100]),
+        "extend": lambda o: o.extend(["lowlow"]),
         "extend_chat": lambda o: o.extend_chat(
             o.encode("low"), CHAT, CHAT, template="{{ messages[0].content }}"
         ),
@@ -387,12 +389,15 @@ METHODS: dict[str, dict[str, Call]] = {
         "pad_batch": lambda o: o.pad_batch([IDS, IDS[:9]], pad_id=0, num_threads=2),
         "plan": lambda o: o.plan(),
         "prepender": lambda o: o.prepender(),
+        "remap": lambda o: o.remap({}),
+        "rename_special": lambda o: o.rename_special("<s>", "<begin>"),
         "render_chat": lambda o: o.render_chat(CHAT, template=TEMPLATE).segments,
         "sample": lambda o: o.sample(TEXT, seed=1, dropout=0.1),
         "save": lambda o: o.save(new_path(".json")),
         "token_bytes": lambda o: o.token_bytes(40_000),
         "token_lengths": lambda o: o.token_lengths(IDS),
         "token_to_id": lambda o: o.token_to_id("low"),
+        "trim": lambda o: o.trim(texts=[TEXT]),
         "truncate": lambda o: o.truncate(TEXT, 100, at="word"),
         "with_call_defaults": lambda o: o.with_call_defaults(padding_side="left"),
         "with_chat_template": lambda o: o.with_chat_template("chatml").encode(TEXT),
@@ -447,8 +452,12 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.TrainingReport": {},
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
     "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
-    "tokenmill.embedding_plan.EmbeddingPlan": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.conversion.Conversion": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.embedding_plan.EmbeddingPlan": {
+        "moved": lambda o: o.moved([[0.0]] * o.rows),
+        "to_dict": lambda o: o.to_dict(),
+    },
+    "tokenmill.surgery.Surgery": {"save": lambda o: o.save(new_path(""))},
     "tokenmill.model_inputs.ModelInputs": dict(sorted({**MAPPING, "to": lambda o: o.to("cpu")}.items())),
     "tokenmill.chunks.Chunks": {
         "__getitem__": lambda o: (o[0], o[::2]),
@@ -593,6 +602,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
+        "join": lambda o: import_module("tokenmill").join(base(), base()),
         "merge_counts": lambda o: import_module("tokenmill").merge_counts(
             [import_module("tokenmill").count_pretokens(texts=[TEXT])] * 2
         ),

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from ._counts.counting import count_pretokens
     from ._train import train
     from .chunks import Chunk, Chunks
-    from .difference import Difference, diff
     from .conversion import Conversion, convert
+    from .difference import Difference, diff
     from .editing import Edit
     from .embedding_plan import EmbeddingPlan
     from .errors import (
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .ragged import Ragged, RaggedEncodings
     from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
+    from .surgery import Surgery, join
     from .vocab_sizes import VocabSizes, compare_vocab_sizes
 else:
     # Errors, and what inspects or trains tokenizers, are imported when they are first asked for: a process
@@ -92,6 +93,7 @@ else:
         "Ragged": "ragged",
         "RaggedEncodings": "ragged",
         "SpecialTokenError": "errors",
+        "Surgery": "surgery",
         "TemplateError": "errors",
         "TokenmillError": "errors",
         "TrainingError": "errors",
@@ -116,6 +118,7 @@ else:
         "embedding_plan": "embedding_plan",
         "errors": "errors",
         "explain": "explain",
+        "join": "surgery",
         "mask_from_spans": "spans",
         "merge_counts": "pretoken_counts",
         "model_inputs": "model_inputs",
@@ -130,6 +133,7 @@ else:
         "spans_from_labels": "spans",
         "spark": "spark",
         "stages": "stages",
+        "surgery": "surgery",
         "train": "_train",
         "vocab_sizes": "vocab_sizes",
     }
@@ -165,7 +169,7 @@ else:
             "pretoken_counts",
             "ragged",
         ]
-        modules += ["reference", "spans", "stages", "vocab_sizes"]
+        modules += ["reference", "spans", "stages", "surgery", "vocab_sizes"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
@@ -200,6 +204,7 @@ __all__ = [
     "RaggedEncodings",
     "Snapshot",
     "SpecialTokenError",
+    "Surgery",
     "TemplateError",
     "Tokenizer",
     "TokenmillError",
@@ -216,6 +221,7 @@ __all__ = [
     "convert",
     "count_pretokens",
     "diff",
+    "join",
     "load",
     "mask_from_spans",
     "merge_counts",

@@ -21,6 +21,7 @@ from .explain import Explanation
 from .model_inputs import ModelInputs
 from .ragged import Ragged, RaggedEncodings
 from .stages import Audit, Plan
+from .surgery import Surgery
 
 __all__ = [
     "Appender",
@@ -67,6 +68,11 @@ __all__ = [
 ]
 __version__: str
 
+_Changed = tuple[
+    Tokenizer,
+    npt.NDArray[np.int64],
+    tuple[str, bool, int | None, tuple[bytes, ...], tuple[int, ...]],
+]
 _Bytes = bytes  # for the class that has a property of this name
 _Text = str | bytes | bytearray | memoryview
 _Words = Sequence[_Text]
@@ -1953,7 +1959,14 @@ class Tokenizer:
         >>> len(tok.fit_chat(chat, tok.count_chat(chat) - 1))
         2
         """
-    def embedding_plan(self, rows: int, *, tied: bool = False, multiple_of: int = 64) -> EmbeddingPlan:
+    def embedding_plan(
+        self,
+        rows: int,
+        *,
+        tied: bool = False,
+        multiple_of: int = 64,
+        id_map: Iterable[int] | None = None,
+    ) -> EmbeddingPlan:
         """What a model's embedding matrix of `rows` rows needs for this tokenizer: an `EmbeddingPlan`.
 
         It has the rows to resize to (a multiple of `multiple_of`), the tokens without a row and the ids whose
@@ -1965,6 +1978,21 @@ class Tokenizer:
         >>> plan.fits, plan.new_rows, [row.token for row in plan.new]
         (False, 320, ['low'])
         """
+    def trim(
+        self,
+        *,
+        keep: Iterable[int | str] | None = None,
+        drop: Iterable[int | str] | None = None,
+        texts: str | Iterable[str] | None = None,
+    ) -> Surgery: ...
+    def extend(self, tokens: Iterable[str | bytes]) -> Surgery: ...
+    def remap(self, ids: Mapping[int, int] | Iterable[int]) -> Surgery: ...
+    def rename_special(self, old: str, new: str) -> Surgery: ...
+    def _trim(self, wanted: list[int]) -> _Changed: ...
+    def _extend(self, tokens: list[bytes]) -> _Changed: ...
+    def _remap(self, old: list[int], new: list[int]) -> _Changed: ...
+    def _rename_special(self, old: str, new: str) -> _Changed: ...
+    def _join(self, second: Tokenizer) -> _Changed: ...
     def cache_key(self, text_or_messages: object, *, call: str | None = None, **options: Any) -> str:
         """A key for a cache of encodings: `tmk1-` and 64 hexadecimal digits. It changes with everything that can
         change the ids, masks or labels, and is the same in every process and on every machine.

@@ -79,6 +79,7 @@ def train(
     | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
+    base: Tokenizer | None = None,
     model: Literal["bpe", "wordpiece", "unigram"] = "bpe",
     normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"]
     | Literal["identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf"]
@@ -143,6 +144,7 @@ def train(
     | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
+    base: Tokenizer | None = None,
     model: Literal["bpe", "wordpiece", "unigram"] = "bpe",
     normalizer: Literal["NFC", "NFD", "NFKC", "NFKD", "BertNormalizer", "none"]
     | Literal["identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf"]
@@ -218,6 +220,12 @@ def train(
     How much is learned, exactly one of ``vocab_size`` (special tokens, alphabet and merges together) and
     ``num_merges``. Training stops earlier when no pair occurs ``min_frequency`` times (2 unless given; a
     count equal to it still merges), and the report says so.
+
+    Where it begins: with ``base``, a byte-pair tokenizer over bytes, training goes on from that: its
+    merges are made first, and learned ones come behind them, with ids behind its last. It says how text
+    is normalized and split and which special tokens there are, so options for that are refused.
+    ``vocab_size`` counts its ids, ``num_merges`` only new merges. Going on from the first merges of a
+    training gives what that training gave.
 
     How:
 
@@ -309,6 +317,8 @@ def train(
     >>> tok = train(texts=["low lower lowest"] * 2, num_merges=2)
     >>> tok.merges
     [(b'l', b'o'), (b'lo', b'w')]
+    >>> train(texts=["lower lowest"] * 2, num_merges=1, base=tok).merges
+    [(b'l', b'o'), (b'lo', b'w'), (b'low', b'e')]
     >>> tok, ids = train(texts=["low lower lowest"], num_merges=2, split="none", return_ids=True)
     >>> ids.tolist() == tok.encode("low lower lowest")
     True
@@ -327,6 +337,41 @@ def train(
         raise misuse(f"give exactly one of vocab_size and num_merges, not {both}")
     if isinstance(texts, str | bytes):
         raise misuse("texts is a single string, whose characters would be the documents: pass a list")
+    if base is not None:
+        from_base = {
+            "model": None if model == "bpe" else model,
+            "counts": counts,
+            "normalizer": normalizer,
+            "lowercase": lowercase,
+            "strip_accents": strip_accents,
+            "clean_text": clean_text,
+            "handle_chinese_chars": handle_chinese_chars,
+            "split": split,
+            "special_tokens": special_tokens,
+            "special_ids": None if special_ids == "first" else special_ids,
+            "bos_token": bos_token,
+            "eos_token": eos_token,
+            "unk_token": unk_token,
+            "sep_token": sep_token,
+            "pad_token": pad_token,
+            "cls_token": cls_token,
+            "mask_token": mask_token,
+            "add_bos_token": add_bos_token,
+            "add_eos_token": add_eos_token,
+            "alphabet": alphabet,
+            "end_of_word": end_of_word,
+            "end_of_word_form": end_of_word_form,
+            "whole_characters": whole_characters,
+            "reserved_tokens": reserved_tokens or None,
+            "return_ids": return_ids or None,
+        }
+        if not isinstance(base, Tokenizer):
+            raise TypeError(f"base must be Tokenizer or None, not {type(base).__name__}")
+        for name, value in from_base.items():
+            if value is not None:
+                raise misuse(
+                    f"{name} does not go with base, which says how text is read and what there is already"
+                )
     check_literals(special_tokens)
     check_rows(files, texts, field, column)
     if texts is not None and documents == "lines":
@@ -424,7 +469,10 @@ def train(
         "errors": errors,
         "num_threads": num_threads,
         "return_ids": return_ids,
+        "base": base,
     }
+    if base is not None:
+        options["split"] = base.split or "none"
     if counted is not None and (found := differences(counted[1].reading, facts_of(options))):
         raise contradiction("the counts", "asked for", found)
     with follower(progress) as follow:

@@ -914,7 +914,6 @@ WITHOUT = {
         f"EmbeddingPlan.{name}"
         for name in ("fits", "multiple_of", "needed", "new", "new_rows", "out_of_range", "padding", "rows")
     ),
-    *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
     *(f"Difference.{name}" for name in tokenmill.Difference.__dataclass_fields__),
     "Difference.to_dict",
     "convert",
@@ -932,6 +931,8 @@ WITHOUT = {
         )
     ),
     *(f"Conversion.{name}" for name in ("texts", "to_dict", "tokens", "written")),
+    *(f"EmbeddingPlan.{name}" for name in ("moved", "sources", "tied", "to_dict", "unused")),
+    *(f"Surgery.{name}" for name in ("id_map", "promise", "save", "tokenizer")),
     *(
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")
@@ -967,7 +968,12 @@ WITHOUT = {
     "Tokenizer.decode_stream",
     "Tokenizer.digests",
     "Tokenizer.embedding_plan",
+    "Tokenizer.extend",
     "Tokenizer.extend_chat",
+    "Tokenizer.remap",
+    "Tokenizer.rename_special",
+    "Tokenizer.trim",
+    "join",
     "Tokenizer.fingerprint",
     "Tokenizer.fit_chat",
     "Tokenizer.id_to_token",

@@ -84,7 +84,7 @@ LEAVES = [
     "byte_alphabet",
 ]
 ROWS: list[list[str]] = [
-    ["budget", "compare", "placeholder", "train"],
+    ["budget", "compare", "placeholder", "surgery", "train"],
     ["engine", "compile"],
     ["normalize", "pretokenize", "model", "postprocess", "decode"],
     ["vocabulary", "pattern", "hooks"],

@@ -4,7 +4,7 @@
 //! Layers; each imports only what is below it, which `tests/unit/test_floors.py` checks:
 //!
 //! ```text
-//! compare, train, budget, placeholder -> engine -> compile -> model -> vocabulary, special, pattern, hooks
+//! compare, surgery, train, budget, placeholder -> engine -> compile -> model -> vocabulary, special, pattern, hooks
 //!       -> description -> error, ids, span, watch
 //! ```
 //!
@@ -34,6 +34,7 @@ pub mod postprocess;
 pub mod pretokenize;
 pub mod span;
 pub mod special;
+pub mod surgery;
 pub mod threads;
 pub mod train;
 pub mod vocabulary;

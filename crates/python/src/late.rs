@@ -36,6 +36,7 @@ pub(crate) static NUMPY: Late = Late::new("numpy", use_arrays);
 pub(crate) static PAD_BATCH: Late = Late::new("tokenmill._pad_batch", |_| Ok(()));
 pub(crate) static RAGGED: Late = Late::new("tokenmill.ragged", |_| Ok(()));
 pub(crate) static STAGES: Late = Late::new("tokenmill.stages", |_| Ok(()));
+pub(crate) static SURGERY: Late = Late::new("tokenmill.surgery", |_| Ok(()));
 pub(crate) static TRAIN_INPUTS: Late = Late::new("tokenmill._train_inputs", |_| Ok(()));
 
 impl Late {

@@ -10,8 +10,8 @@ use tokenmill_core::description::{
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::NO_ID;
 use tokenmill_core::train::{
-    BertTemplate, BpeOptions, CharacterOptions, Dialect, Score, SpecialIds, Target, TieBreak, TrainAlphabet,
-    TrainModel, TrainOptions, UnigramOptions, WordPieceOptions, reserved_token,
+    Base, BertTemplate, BpeOptions, CharacterOptions, Dialect, Score, SpecialIds, Target, TieBreak,
+    TrainAlphabet, TrainModel, TrainOptions, UnigramOptions, WordPieceOptions, reserved_token,
 };
 use tokenmill_io::NamedMap;
 use tokenmill_io::corpus::{Documents, Errors};
@@ -19,6 +19,7 @@ use tokenmill_io::memory;
 
 use crate::convert::{self, Given};
 use crate::exceptions::{raise, wrong_type};
+use crate::tokenizer::Tokenizer;
 
 /// The options of a training run.
 pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<TrainOptions> {
@@ -48,6 +49,21 @@ pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) 
     let reserved = (0..number(options, "reserved_tokens")?.unwrap_or(0)).map(reserved_token);
     let threads = Given(options.get_item("num_threads")?);
     let return_ids = flag(options, "return_ids")?.unwrap_or(false);
+    if let TrainModel::Bpe(BpeOptions { base: Some(base), .. }) = &model {
+        let base = base.description();
+        return Ok(TrainOptions {
+            target,
+            normalizer: base.normalizer.clone(),
+            pre_tokenizer: base.pre_tokenizer.clone(),
+            special_tokens: base.added_tokens.iter().map(|token| token.content.clone()).collect(),
+            special_ids,
+            pad_vocab_to_multiple_of: number(options, "pad_vocab_to_multiple_of")?,
+            num_threads: convert::threads(&threads, Error::training::<String>)?,
+            return_ids,
+            memory: None,
+            model,
+        });
+    }
     Ok(TrainOptions {
         target,
         normalizer: if is_sentencepiece(&model) {
@@ -120,7 +136,18 @@ fn bpe_options(options: &Bound<'_, PyDict>) -> PyResult<BpeOptions> {
         unk_token: optional(options, "unk_token")?.filter(|_| alphabet == TrainAlphabet::Chars),
         characters: character_options(options)?,
         whole_characters: flag(options, "whole_characters")?.unwrap_or(false),
+        base: base_option(options)?,
     })
+}
+
+/// The tokenizer that training goes on from.
+fn base_option(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<Base>>> {
+    let Some(given) = options.get_item("base")?.filter(|value| !value.is_none()) else { return Ok(None) };
+    let Ok(base) = given.cast::<Tokenizer>() else {
+        return Err(wrong_type("base", "Tokenizer or None", &given));
+    };
+    let base = Base::new(base.get().engine()).map_err(|error| raise(options.py(), error))?;
+    Ok(Some(Arc::new(base)))
 }
 
 fn wordpiece_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<WordPieceOptions> {

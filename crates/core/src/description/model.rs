@@ -66,6 +66,16 @@ impl ModelDescription {
         }
     }
 
+    /// The id for text that the vocabulary cannot spell, for replacement by the id that its token has now.
+    pub(crate) fn unk_mut(&mut self) -> Option<&mut TokenId> {
+        match self {
+            Self::Bpe(model) => model.unk.as_mut(),
+            Self::WordPiece(model) => model.unk.as_mut(),
+            Self::WordLevel(model) => model.unk.as_mut(),
+            Self::Unigram(model) => model.unk.as_mut(),
+        }
+    }
+
     /// Sets the id for text that the vocabulary cannot spell. Nothing changes in a vocabulary with all bytes, which
     /// spells every text, or in a Unigram model, whose unknown token is one of its pieces.
     pub(super) fn set_unk(&mut self, id: TokenId) {

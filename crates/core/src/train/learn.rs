@@ -286,13 +286,32 @@ impl Learner {
         Ok(Some(Learned { left: best.left, right: best.right, count: best.count }))
     }
 
+    /// Makes a merge that is known, whether or not the pair occurs.
+    pub(super) fn make(&mut self, left: u32, right: u32, ticker: &mut Ticker<'_>) -> Result<()> {
+        let result = self.join(left, right)?;
+        if let Some(pair) = self.pairs.find(left, right) {
+            self.replace(pair, result, ticker)?;
+            self.settle(ticker)?;
+        }
+        ticker.spend(32)
+    }
+
+    /// Sets the conditions for the merges that follow.
+    pub(super) fn limit(&mut self, options: &BpeOptions) {
+        self.limits.min_frequency = options.min_frequency;
+        self.limits.max_size = options.max_token_length.map_or(u64::MAX, |limit| limit as u64);
+    }
+
     /// Pops the best pair, after refreshing outdated entries.
     fn choose(&mut self, allows: &MergeFilter<'_>, ticker: &mut Ticker<'_>) -> Result<Option<Waiting>> {
         loop {
             ticker.spend(32)?;
             let Some(mut top) = self.queue.pop(&self.order, &self.tokens) else { return Ok(None) };
             let count = self.pairs.get(top.pair).count;
-            if !self.follows(count) || self.spells_mark(top.left, top.right) {
+            if !self.follows(count)
+                || !self.fits(top.left, top.right)
+                || self.spells_mark(top.left, top.right)
+            {
                 self.pairs.get_mut(top.pair).positions = Box::default();
                 continue;
             }

@@ -28,6 +28,7 @@
 //! # Ok::<(), tokenmill_core::error::Error>(())
 //! ```
 mod alphabet;
+mod base;
 mod characters;
 mod count;
 mod cutter;
@@ -48,6 +49,7 @@ mod unigram;
 mod whole;
 mod wordpiece;
 
+pub use base::Base;
 pub use characters::CharacterOptions;
 pub use options::{
     BertTemplate, BpeOptions, Dialect, MergeFilter, SpecialIds, Target, TieBreak, TrainAlphabet, TrainModel,
@@ -277,7 +279,17 @@ fn learn_model(
     };
     let alphabet = alphabet::Alphabet::new(&model, &types, &mut ticker)?;
     let target = options.merges_for(alphabet.symbols.len())?;
-    let mut learner = Learner::new(&model, &types, &alphabet, layout.first_id, &mut ticker)?;
+    let mut learner = match &model.base {
+        None => Learner::new(&model, &types, &alphabet, layout.first_id, &mut ticker)?,
+        Some(base) => {
+            // Its merges are made however rare they are here, and however long.
+            let without = BpeOptions { min_frequency: 1, max_token_length: None, ..model.clone() };
+            let mut learner = Learner::new(&without, &types, &alphabet, 0, &mut ticker)?;
+            base.merges().iter().try_for_each(|&(left, right)| learner.make(left, right, &mut ticker))?;
+            learner.limit(&model);
+            learner
+        }
+    };
     drop(types);
     report.phases.push(lap("pairs"));
 
@@ -292,6 +304,10 @@ fn learn_model(
     }
     report.merge_counts = merges.iter().map(|merge| merge.count).collect();
     report.phases.push(lap("merge"));
+    if let Some(base) = &model.base {
+        let pairs: Vec<(u32, u32)> = merges.iter().map(|merge| (merge.left, merge.right)).collect();
+        return Ok((base.with_learned(&learner.into_tokens(), &pairs)?, report, None));
+    }
     let alphabet = alphabet.symbols.len();
     let (tokens, ids) = match specials {
         None => (learner.into_tokens(), None),

@@ -1,4 +1,7 @@
 //! The options of training, and the checks that need no text.
+use std::sync::Arc;
+
+use super::base::Base;
 use super::characters::CharacterOptions;
 use super::wordpiece::Score;
 use crate::description::{EndOfWord, Normalizer, PreTokenizer, Split};
@@ -69,6 +72,8 @@ pub struct BpeOptions {
     pub characters: CharacterOptions,
     /// A token over bytes lies within one character or is made of whole ones.
     pub whole_characters: bool,
+    /// The tokenizer that training goes on from. What it is decides how text is read, and it gets the new tokens.
+    pub base: Option<Arc<Base>>,
 }
 
 /// All bytes, the smallest pair of byte strings first, no limits.
@@ -83,6 +88,7 @@ impl Default for BpeOptions {
             unk_token: None,
             characters: CharacterOptions::default(),
             whole_characters: false,
+            base: None,
         }
     }
 }
@@ -220,6 +226,14 @@ impl TrainOptions {
         }
     }
 
+    /// The tokenizer that training goes on from.
+    fn base(&self) -> Option<&Base> {
+        match &self.model {
+            TrainModel::Bpe(model) => model.base.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The smallest count of a merge; 1 where nothing is merged.
     pub(super) fn min_frequency(&self) -> u64 {
         match &self.model {
@@ -265,6 +279,12 @@ impl TrainOptions {
             Target::NumMerges(merges) => return Ok(merges),
             Target::VocabSize(size) => size,
         };
+        if let Some(base) = self.base() {
+            return size.checked_sub(base.size()).ok_or_else(|| {
+                let reason = format!("{size} is below the {} ids that base has", base.size());
+                Error::training(reason).at("vocab_size")
+            });
+        }
         let special = self.literals().len();
         size.checked_sub(special + alphabet).ok_or_else(|| {
             Error::training(format!(
@@ -424,6 +444,10 @@ impl TrainOptions {
         if model.unk_token.is_some() {
             let reason = "an unknown token needs a character alphabet: bytes spell every text";
             return Err(Error::training(reason).at("unk_token"));
+        }
+        if model.base.is_some() && (model.whole_characters || self.return_ids) {
+            let reason = "whole_characters and return_ids are for training from the start, and base is given";
+            return Err(Error::training(reason).at("base"));
         }
         self.merges_for(256).map(drop)
     }

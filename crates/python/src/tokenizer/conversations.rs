@@ -10,7 +10,7 @@ use crate::buffer::objects;
 use crate::late::{self, Late};
 
 /// Calls a function of a module with these arguments.
-fn hand_over<'py, const N: usize>(
+pub(super) fn hand_over<'py, const N: usize>(
     (module, function): (&Late, &str),
     given: [&Bound<'py, PyAny>; N],
     options: Option<&Bound<'py, PyDict>>,
@@ -206,21 +206,25 @@ impl Tokenizer {
     ///
     /// It has the rows to resize to (a multiple of `multiple_of`), the tokens without a row and the ids whose
     /// mean is a good beginning for each, the rows that no token has, and the padding; print it, or take
-    /// `to_dict()`. `tied` says that the output matrix is the input matrix.
+    /// `to_dict()`. `tied` says that the output matrix is the input matrix. `id_map` is that of a `Surgery` which
+    /// made this tokenizer, with the new id of each old one: the matrix is that of the old tokenizer then, and
+    /// `moved(matrix)` puts each row where its token is now.
     ///
     /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|end|>"])
     /// >>> plan = tok.embedding_plan(258)
     /// >>> plan.fits, plan.new_rows, [row.token for row in plan.new]
     /// (False, 320, ['low'])
-    #[pyo3(signature = (rows, *, tied = false, multiple_of = None), text_signature = "($self, rows, *, tied=False, multiple_of=64)")]
+    #[pyo3(signature = (rows, *, tied = false, multiple_of = None, id_map = None), text_signature = "($self, rows, *, tied=False, multiple_of=64, id_map=None)")]
     fn embedding_plan<'py>(
         slf: &Bound<'py, Self>,
         rows: &Bound<'py, PyAny>,
         tied: bool,
         multiple_of: Option<&Bound<'py, PyAny>>,
+        id_map: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = PyDict::new(slf.py());
         options.set_item("tied", tied)?;
+        options.set_item("id_map", id_map)?;
         if let Some(multiple_of) = multiple_of {
             options.set_item("multiple_of", multiple_of)?;
         }

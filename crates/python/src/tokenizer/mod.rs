@@ -12,6 +12,7 @@ mod find_added;
 mod make;
 mod paths;
 mod roles;
+mod surgery;
 mod tables;
 mod usage;
 

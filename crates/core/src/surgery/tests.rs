@@ -1,0 +1,1 @@
+//! Small vocabularies, against all texts of a few letters.
