@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from . import ray as ray
     from . import spark as spark
     from ._counts.counting import count_pretokens
+    from ._doctor.diagnose import doctor
     from ._train import train
+    from .checkpoint import check_checkpoint
     from .chunks import Chunk, Chunks
     from .editing import Edit
     from .embedding_plan import EmbeddingPlan
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from .explain import Explanation
+    from .findings import Diagnosis, Finding, Findings
     from .model_inputs import ModelInputs, causal_mask, collator
     from .packing import Packed, pack
     from .pretoken_counts import PretokenCounts, merge_counts
@@ -72,9 +75,12 @@ else:
         "BudgetError": "errors",
         "Chunk": "chunks",
         "Chunks": "chunks",
+        "Diagnosis": "findings",
         "Edit": "editing",
         "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
+        "Finding": "findings",
+        "Findings": "findings",
         "FormatError": "errors",
         "HookError": "errors",
         "InternalError": "errors",
@@ -98,8 +104,11 @@ else:
         "align_labels": "spans",
         "causal_mask": "model_inputs",
         "chat": "chat",
+        "check_checkpoint": "checkpoint",
+        "checkpoint": "checkpoint",
         "chunks": "chunks",
         "datasets": "datasets",
+        "doctor": "_doctor.diagnose",
         "duckdb": "duckdb",
         "editing": "editing",
         "collator": "model_inputs",
@@ -108,6 +117,7 @@ else:
         "embedding_plan": "embedding_plan",
         "errors": "errors",
         "explain": "explain",
+        "findings": "findings",
         "mask_from_spans": "spans",
         "merge_counts": "pretoken_counts",
         "model_inputs": "model_inputs",
@@ -142,12 +152,14 @@ else:
         modules = [
             "algorithms",
             "chat",
+            "checkpoint",
             "chunks",
             "compat",
             "editing",
             "embedding_plan",
             "errors",
             "explain",
+            "findings",
             "hub",
             "model_inputs",
             "packing",
@@ -166,10 +178,13 @@ __all__ = [
     "Chunk",
     "Chunks",
     "DecodeStream",
+    "Diagnosis",
     "Edit",
     "EmbeddingPlan",
     "Encoding",
     "Explanation",
+    "Finding",
+    "Findings",
     "FormatError",
     "HookError",
     "InternalError",
@@ -199,9 +214,11 @@ __all__ = [
     "__version__",
     "align_labels",
     "causal_mask",
+    "check_checkpoint",
     "collator",
     "compare_vocab_sizes",
     "count_pretokens",
+    "doctor",
     "load",
     "mask_from_spans",
     "merge_counts",
