@@ -115,6 +115,8 @@ def _round_trips(
 def _same(examined: Examined, text: str, back: str) -> bool:
     """Whether two texts differ in nothing that the stages do not declare to change."""
     names = examined.normalizers
+    if examined.model not in ("bytes", "wordpiece"):
+        text = text.replace("▁", " ")  # how these vocabularies write a space
     drops_spaces = (
         examined.model in ("wordpiece", "wordlevel", "unigram")
         or any(part in name for name in names for part in _SPACES)
@@ -218,8 +220,8 @@ def _prefix(examined: Examined) -> Finding:
         f"with {listed(eaten)} in front a text has the same ids as without"
         if eaten
         else "a character in front of a text always shows in the ids",
-        status="pass" if expected or not eaten else "warn",
-        way_out="a stage drops it: such texts cannot be told apart, nor come back",
+        status="pass" if expected or not eaten or examined.model != "bytes" else "warn",
+        way_out="a stage writes or drops it (add_prefix_space): such texts cannot be told apart, nor come back",
         same_ids=eaten,
     )
 

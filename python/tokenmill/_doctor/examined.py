@@ -54,6 +54,13 @@ def read_json(path: Path) -> Any:
         return None
 
 
+def byte_letters() -> dict[str, int]:
+    """The letters by which GPT-2 writes bytes: printable ones as they are, others from U+0100 on."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(others)}
+
+
 class Examined:
     """A tokenizer and what is known beside it. What takes time is found when it is first asked for."""
 
@@ -122,6 +129,25 @@ class Examined:
     def written(self) -> dict[int, str]:
         """The written forms of the ids."""
         return {id: token for token, id in self.vocab.items()}
+
+    @cached_property
+    def _letters(self) -> dict[str, int] | None:
+        """The byte of each letter, where characters of tokens are letters of the byte alphabet."""
+        if self.model != "chars":
+            return None
+        try:
+            tokens = self.tok.encode_with_offsets("é").tokens
+        except TokenmillError:
+            return None
+        return byte_letters() if "".join(tokens).startswith("Ã") else None
+
+    def bytes_in_text(self, id: int) -> bytes:
+        """The bytes of a text that an ordinary token stands for."""
+        token = self.ordinary[id]
+        if (letters := self._letters) is None:
+            return token
+        written = token.decode("utf-8", "replace").removesuffix("</w>")
+        return bytes([letters[char] for char in written if char in letters])
 
     @cached_property
     def spells_bytes(self) -> bool:

@@ -151,7 +151,7 @@ def _reached(examined: Examined, unbuilt: set[int]) -> _Reached:
         if id in unbuilt or id == unk or not token or (examined.spells_bytes and _is_byte(examined, id)):
             continue
         try:
-            texts[id] = token.decode("utf-8")
+            texts[id] = examined.bytes_in_text(id).decode("utf-8")
         except UnicodeDecodeError:
             continue  # part of a character
     if examined.model == "wordpiece":

@@ -11,6 +11,8 @@ from .examined import Examined, found, listed, some
 
 __all__ = ["checks"]
 
+NOT_IN_TEXT = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
+"""The bytes that UTF-8 never has."""
 LONG = 16
 """The least characters, and letters, of a token that may be there by accident."""
 MOST_LONG = 0.02
@@ -93,7 +95,16 @@ def _missing_bytes(examined: Examined) -> Iterator[Finding]:
     if examined.model == "bytes":
         single = {token for token in examined.ordinary.values() if len(token) == 1}
         missing = [byte for byte in range(256) if bytes([byte]) not in single]
-        if missing:
+        if missing and NOT_IN_TEXT.issuperset(missing):
+            yield found(
+                "missing_bytes",
+                "file",
+                f"{len(missing)} bytes that no text holds are no tokens: {_bytes(missing)}",
+                status="warn",
+                way_out="every str is spelled; bytes that are not UTF-8 are not",
+                bytes=missing,
+            )
+        elif missing:
             yield found(
                 "missing_bytes",
                 "file",
@@ -167,8 +178,8 @@ def _partial(examined: Examined) -> Iterator[Finding]:
 def _over_represented(examined: Examined) -> Finding:
     """Long tokens, which one page that is repeated puts into a vocabulary, and language does not."""
     long: list[str] = []
-    for token in examined.ordinary.values():
-        text = token.decode("utf-8", "replace").strip(" ▁")
+    for id in examined.ordinary:
+        text = examined.bytes_in_text(id).decode("utf-8", "replace").strip(" ▁")
         if len(text) >= LONG and (_repeats(text) or not text.isalpha() or len(text) >= 2 * LONG):
             long.append(text)
     long.sort(key=len, reverse=True)

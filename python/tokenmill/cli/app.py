@@ -21,6 +21,7 @@ from . import (
     curve,
     decode,
     demo,
+    doctor,
     encode,
     info,
     inspect,
@@ -48,6 +49,7 @@ _COMMANDS = {
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
     "vocab": (vocab, "each token of a tokenizer with its id"),
+    "doctor": (doctor, "whether a tokenizer is healthy, and fits its files, a model, a text, another one"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
@@ -108,6 +110,8 @@ def _check_paths(args: argparse.Namespace) -> None:
         "svg",
         "train",
         "counts",
+        "config",
+        "against",
     ):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:

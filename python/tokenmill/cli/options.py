@@ -29,14 +29,17 @@ ROLES = {
 _WITH_ID = re.compile("(.+)=([0-9]{1,20})", re.DOTALL)
 
 
-def add_tokenizer(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """``-t`` and what a file without split or special tokens needs beside it."""
+def add_tokenizer(
+    parser: argparse.ArgumentParser, *, required: bool = True, place: str | None = None
+) -> None:
+    """``-t``, or a word that is called ``place``, and what a file without split or special tokens needs beside
+    it."""
     group = parser.add_argument_group("the tokenizer")
+    names = ("-t", "--tokenizer") if place is None else ("tokenizer",)
     group.add_argument(
-        "-t",
-        "--tokenizer",
-        metavar="NAME",
-        required=required,
+        *names,
+        metavar=place or "NAME",
+        **({"required": required} if place is None else {}),
         help="tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder; else the name of an "
         "encoding such as cl100k_base, or a repository of the Hugging Face hub (owner/name), which are "
         "downloaded",
