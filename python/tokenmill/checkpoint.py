@@ -459,7 +459,7 @@ def _role(tok: Tokenizer, check: str, name: str, role: str, ids: list[Any], *, b
         return found(check, "config", f"{field} in {name} is {shown}; the tokenizer names none", **facts)
     if own in ids:
         return found(check, "config", f"{field} in {name} is {shown}, as in the tokenizer", **facts)
-    if role == "eos" and own in beside and all(id in special for id in ids):
+    if role == "eos" and own in beside and all(id in beside for id in ids):
         reason = f"{field} in {name} is {shown}; generation stops at {_named(tok, own)}, too"
         return found(check, "config", reason, **facts)
     return found(

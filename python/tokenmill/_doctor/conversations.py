@@ -217,7 +217,14 @@ def _literals(examined: Examined) -> Iterator[Finding]:
 
 def _labels(examined: Examined, labelled: Any) -> Iterator[Finding]:
     if isinstance(labelled, str):
-        examined.skip("labels", labelled)
+        yield found(
+            "labels",
+            "file",
+            f"no labels can be made: {labelled}",
+            status="warn",
+            way_out="to train with this template, its turns must be told apart, or its {% generation %} blocks be "
+            "around what the assistant says",
+        )
         return
     trained = [id for id in labelled["labels"] if id != -100]
     text = examined.tok.decode(trained)

@@ -52,12 +52,13 @@ def hashes(folder: Path) -> Finding | None:
 
 
 def checks(examined: Examined) -> Iterator[Finding]:
-    """``tolerated``, ``model_type``, ``file_limits``, ``padding_side``, ``agreement``, ``vectors``."""
+    """``tolerated``, ``model_type``, ``added_ids``, ``file_limits``, ``padding_side``, ``agreement``, ``vectors``."""
     yield from _tolerated(examined)
     if not examined.raw:
-        for name in ("model_type", "file_limits"):
+        for name in ("model_type", "file_limits", "added_ids"):
             examined.skip(name, "there is no tokenizer.json")
     else:
+        yield _added_ids(examined)
         yield _model_type(examined)
         yield _file_limits(examined)
     yield from _padding_side(examined)
@@ -116,6 +117,29 @@ def _file_limits(examined: Examined) -> Finding:
             **active,
         )
     return found("file_limits", "file", "neither truncation nor padding is active in tokenizer.json")
+
+
+def _added_ids(examined: Examined) -> Finding:
+    """The ids that tokenizer.json gives its added tokens, and those that they have once it is loaded."""
+    _, added = _ids_of(examined.raw)
+    moved = {
+        token: [id, examined.vocab[token]]
+        for token, id in added.items()
+        if token in examined.vocab and examined.vocab[token] != id
+    }
+    if moved:
+        token, (declared, real) = next(iter(moved.items()))
+        return found(
+            "added_ids",
+            "file",
+            f"{len(moved)} added tokens do not get the id that tokenizer.json says; {token!r}: {declared}, and "
+            f"loaded {real}",
+            status="fail",
+            way_out="new tokens take the ids behind the vocabulary, whatever is written: tokens are missing from it, "
+            "or too many",
+            moved=dict(some(moved.items())),
+        )
+    return found("added_ids", "file", f"{len(added):,} added tokens have the ids that tokenizer.json says")
 
 
 def _padding_side(examined: Examined) -> Iterator[Finding]:

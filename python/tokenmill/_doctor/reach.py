@@ -31,7 +31,7 @@ class _Reached:
 
 
 def checks(examined: Examined) -> Iterator[Finding]:
-    """``unreachable``, ``unused_merges``, ``split_against_merges``, ``normalizer``."""
+    """``unreachable``, ``merge_order``, ``unused_merges``, ``split_against_merges``, ``normalizer``."""
     never, whole_only = examined.tok._never_built()
     reached = _reached(examined, {*never, *whole_only})
     yield _unreachable(examined, never, whole_only, reached)
@@ -67,13 +67,16 @@ def _unreachable(
 
 def _unused_merges(examined: Examined, never: Sequence[int]) -> Iterator[Finding]:
     if examined.model not in ("bytes", "chars"):
-        examined.skip("unused_merges", "the model has no list of merges")
+        for name in ("merge_order", "unused_merges"):
+            examined.skip(name, "the model has no list of merges")
         return
     try:
         merges = examined.tok.merges
     except TokenmillError:
-        examined.skip("unused_merges", "no list of merges describes this vocabulary")
+        for name in ("merge_order", "unused_merges"):
+            examined.skip(name, "no list of merges describes this vocabulary")
         return
+    yield _order(merges)
     unused = examined.tok._unused_merges()
     unreached = {examined.tok.token_bytes(id) for id in never}
     # SentencePiece models become lists with every way to build a token, of which one is made.
@@ -98,6 +101,30 @@ def _unused_merges(examined: Examined, never: Sequence[int]) -> Iterator[Finding
     yield found(
         "unused_merges", "file", f"{len(merges):,} merges, each token built by one{more}", other_ways=others
     )
+
+
+def _order(merges: Sequence[tuple[bytes, bytes]]) -> Finding:
+    """Training finds a merge after those that build its two sides; a list that says otherwise was changed."""
+    first: dict[bytes, int] = {}
+    for rank, (left, right) in enumerate(merges):
+        first.setdefault(left + right, rank)
+    early = [
+        rank
+        for rank, (left, right) in enumerate(merges)
+        if first.get(left, -1) > rank or first.get(right, -1) > rank
+    ]
+    if early:
+        shown = [f"{_text(merges[rank][0])} {_text(merges[rank][1])}" for rank in early[:3]]
+        return found(
+            "merge_order",
+            "file",
+            f"{len(early):,} of {len(merges):,} merges come before one that builds a side of them: {listed(shown)}",
+            status="warn",
+            way_out="no training gives this order: compare the merges with the published file",
+            merges=len(early),
+            ranks=some(early),
+        )
+    return found("merge_order", "file", f"each of {len(merges):,} merges comes after those that build its sides")
 
 
 def _split(examined: Examined, reached: _Reached) -> Iterator[Finding]:
@@ -166,6 +193,9 @@ def _reached(examined: Examined, unbuilt: set[int]) -> _Reached:
         if number:
             behind += [id for id, is_held in zip(left, held, strict=True) if is_held]
         left = [id for id, is_held in zip(left, held, strict=True) if not is_held]
+    held = _held(examined, left, [texts[id] * 2 for id in left]) if left else []
+    behind += [id for id, is_held in zip(left, held, strict=True) if is_held]
+    left = [id for id, is_held in zip(left, held, strict=True) if not is_held]
     rewritten = [id for id in left if _is_rewritten(examined, texts[id])] if examined.normalizers else []
     changed = set(rewritten)
     missed = [id for id in left if id not in changed]
