@@ -157,7 +157,13 @@ def _read(place: Path) -> _Checkpoint:
     generation = _json(generation_file) if generation_file.exists() else None
     files = sorted(place.glob("*.safetensors"))
     if len(files) > MOST_FILES:
-        raise _broken(place, "", "limit", f"{len(files):,} files of tensors; at most {MOST_FILES:,} are read", MOST_FILES)
+        raise _broken(
+            place,
+            "",
+            "limit",
+            f"{len(files):,} files of tensors; at most {MOST_FILES:,} are read",
+            MOST_FILES,
+        )
     tensors: dict[str, _Tensor] | None = None
     if files:
         tensors = {}
@@ -212,7 +218,9 @@ def _header(path: Path) -> Iterator[_Tensor]:
             reason = f"the header would have {length:,} bytes; at most {MOST_HEADER:,} are read"
             raise _broken(path, "header", "limit", reason, MOST_HEADER)
         if 8 + length > size:
-            reason = f"the header would have {length:,} bytes, and the file has {size - 8:,} behind its length"
+            reason = (
+                f"the header would have {length:,} bytes, and the file has {size - 8:,} behind its length"
+            )
             raise _broken(path, "header", "truncated", reason)
         data = file.read(length)
     if len(data) < length:
@@ -245,7 +253,9 @@ def _is_count(value: Any) -> bool:
 
 def _broken(path: Path, field: str, kind: str, reason: str, limit: int | None = None) -> FormatError:
     place = f"{path}: {field}" if field else str(path)
-    return FormatError(f"{place}: {reason}", path=str(path), field=field, kind=kind, reason=reason, limit=limit)
+    return FormatError(
+        f"{place}: {reason}", path=str(path), field=field, kind=kind, reason=reason, limit=limit
+    )
 
 
 # ---- tensors ----------------------------------------------------------------------------------
@@ -289,7 +299,12 @@ def _needed(tok: Tokenizer) -> int:
 
 def _rows(check: str, what: str, tok: Tokenizer, tensor: _Tensor) -> Finding:
     needed = _needed(tok)
-    facts = {"tensor": tensor.name, "file": tensor.file, "shape": list(tensor.shape), "needed": needed}
+    facts: dict[str, Any] = {
+        "tensor": tensor.name,
+        "file": tensor.file,
+        "shape": list(tensor.shape),
+        "needed": needed,
+    }
     if len(tensor.shape) != 2:
         return found(
             check,
@@ -324,7 +339,11 @@ def _tied(
     if table is None:
         skipped["tied_heads"] = "no embedding to compare with"
         return
-    facts = {"tie_word_embeddings": tied, "embedding": list(table.shape), "head": head and list(head.shape)}
+    facts: dict[str, Any] = {
+        "tie_word_embeddings": tied,
+        "embedding": list(table.shape),
+        "head": head and list(head.shape),
+    }
     if head is None:
         if tied is False:
             yield found(
@@ -368,7 +387,9 @@ def _setting(config: Mapping[str, Any] | None, name: str) -> Any:
 def _configured(tok: Tokenizer, checkpoint: _Checkpoint, skipped: dict[str, str]) -> Iterator[Finding]:
     size = _setting(checkpoint.config, "vocab_size")
     if size is None:
-        skipped["config_vocab_size"] = "config.json does not say it" if checkpoint.config else "no config.json"
+        skipped["config_vocab_size"] = (
+            "config.json does not say it" if checkpoint.config else "no config.json"
+        )
     else:
         yield _vocab_size(tok, size)
     stops: list[int] = []
@@ -432,7 +453,7 @@ def _role(tok: Tokenizer, check: str, name: str, role: str, ids: list[Any], *, b
     special = set(tok.special_tokens.values())
     shown = ", ".join(_named(tok, id) for id in ids)
     field = f"{role}_token_id"
-    facts = {"file": name, "ids": list(ids), "tokenizer": own}
+    facts: dict[str, Any] = {"file": name, "ids": list(ids), "tokenizer": own}
     unknown = [id for id in ids if not _is_count(id) or tok.id_to_token(id) is None]
     if unknown:
         # -1 and the like say that there is none.

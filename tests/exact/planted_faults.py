@@ -36,8 +36,12 @@ ROWS, WIDTH = 1024, 2
 def made(folder: Path) -> None:
     """A healthy folder: tokenizer, manifest, vocab.json and merges.txt, configuration and tensors."""
     texts = [TEXT, NUMBERS] * 3
-    tok = tokenmill.train(texts=texts, vocab_size=900, split="cl100k", special_tokens=SPECIAL, special_ids="last")
-    tok = tok.with_special_tokens(bos_token="<s>", eos_token="<|im_end|>", pad_token="<pad>", add_bos_token=True)
+    tok = tokenmill.train(
+        texts=texts, vocab_size=900, split="cl100k", special_tokens=SPECIAL, special_ids="last"
+    )
+    tok = tok.with_special_tokens(
+        bos_token="<s>", eos_token="<|im_end|>", pad_token="<pad>", add_bos_token=True
+    )
     tok.with_chat_template(CHATML).save(folder)
     write_parts(folder)
     ids = tok.special_tokens
@@ -248,7 +252,9 @@ def duplicate_token(value: Any) -> None:
 def template_of(*pieces: Any) -> dict[str, Any]:
     """A post-processor that puts tokens around ``A``."""
     shown = [
-        {"Sequence": {"id": "A", "type_id": 0}} if piece == "A" else {"SpecialToken": {"id": piece, "type_id": 0}}
+        {"Sequence": {"id": "A", "type_id": 0}}
+        if piece == "A"
+        else {"SpecialToken": {"id": piece, "type_id": 0}}
         for piece in pieces
     ]
     return {"single": shown}
@@ -307,7 +313,9 @@ def repeated_tokens(value: Any) -> None:
     token = "Ġ"
     for at, char in enumerate("rawdownloadcloneembedreportprintrawdownloadcloneembedreportprint"):
         if token + char not in model["vocab"]:
-            model["merges"].append([token, char] if not isinstance(model["merges"][0], str) else f"{token} {char}")
+            model["merges"].append(
+                [token, char] if not isinstance(model["merges"][0], str) else f"{token} {char}"
+            )
             model["vocab"][token + char] = size + at
         token += char
 
@@ -318,7 +326,9 @@ def swap_in_vocab_json(value: Any) -> None:
 
 
 def other_merges(folder: Path) -> None:
-    other = tokenmill.train(texts=["another model of other words, said again"] * 9, vocab_size=330, split="cl100k")
+    other = tokenmill.train(
+        texts=["another model of other words, said again"] * 9, vocab_size=330, split="cl100k"
+    )
     lines = [f"{left.decode('latin-1')} {right.decode('latin-1')}" for left, right in other.merges]
     (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
@@ -403,35 +413,91 @@ FAULTS: tuple[Fault, ...] = (
     Fault("a merge is missing, by reference", "reference_ids", of_tokenizer(drop_merge), against=True),
     Fault("a byte is missing", "missing_bytes", of_tokenizer(without_byte)),
     Fault("the vocabulary is cut off", "added_ids", of_tokenizer(truncate)),
-    Fault("the vocabulary is cut off, by reference", "reference_vocabulary", of_tokenizer(truncate), against=True),
+    Fault(
+        "the vocabulary is cut off, by reference",
+        "reference_vocabulary",
+        of_tokenizer(truncate),
+        against=True,
+    ),
     Fault("a token has two ids", "duplicates", of_tokenizer(duplicate_token)),
     Fault("tokens of a repeated page", "over_represented", of_tokenizer(repeated_tokens)),
     Fault("dropout is set", "determinism", of_tokenizer(lambda v: v["model"].update(dropout=0.1))),
     Fault("model.type is missing", "model_type", of_tokenizer(lambda v: v["model"].pop("type"))),
     # split and normalizer
     Fault("numbers by two digits", "split_against_merges", of_tokenizer(change_split("{1,3}", "{1,2}"))),
-    Fault("numbers by two digits, by reference", "reference_ids", of_tokenizer(change_split("{1,3}", "{1,2}")), against=True),
+    Fault(
+        "numbers by two digits, by reference",
+        "reference_ids",
+        of_tokenizer(change_split("{1,3}", "{1,2}")),
+        against=True,
+    ),
     Fault("the split is removed", "reference_ids", of_tokenizer(without_regex), against=True),
     Fault("a space is put in front", "prefix", of_tokenizer(prefix_space)),
     Fault("a space is put in front: texts", "round_trip", of_tokenizer(prefix_space)),
     Fault("a space is put in front, by reference", "reference_ids", of_tokenizer(prefix_space), against=True),
-    Fault("lower-casing is added", "normalizer", of_tokenizer(set_stage("normalizer", {"type": "Lowercase"}))),
-    Fault("lower-casing is added, by reference", "reference_ids", of_tokenizer(set_stage("normalizer", {"type": "Lowercase"})), against=True),
-    Fault("NFC is added", "reference_ids", of_tokenizer(set_stage("normalizer", {"type": "NFC"})), against=True),
-    Fault("NFKC is added", "reference_ids", of_tokenizer(set_stage("normalizer", {"type": "NFKC"})), against=True),
     Fault(
-        "accents are stripped", "reference_ids", of_tokenizer(set_stage("normalizer", {
-            "type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}],
-        })), against=True,
+        "lower-casing is added", "normalizer", of_tokenizer(set_stage("normalizer", {"type": "Lowercase"}))
+    ),
+    Fault(
+        "lower-casing is added, by reference",
+        "reference_ids",
+        of_tokenizer(set_stage("normalizer", {"type": "Lowercase"})),
+        against=True,
+    ),
+    Fault(
+        "NFC is added", "reference_ids", of_tokenizer(set_stage("normalizer", {"type": "NFC"})), against=True
+    ),
+    Fault(
+        "NFKC is added",
+        "reference_ids",
+        of_tokenizer(set_stage("normalizer", {"type": "NFKC"})),
+        against=True,
+    ),
+    Fault(
+        "accents are stripped",
+        "reference_ids",
+        of_tokenizer(
+            set_stage(
+                "normalizer",
+                {
+                    "type": "Sequence",
+                    "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}],
+                },
+            )
+        ),
+        against=True,
     ),
     # decoder and post-processor
     Fault("the decoder is removed", "round_trip", of_tokenizer(set_stage("decoder", None))),
-    Fault("the decoder is removed: given text", "round_trip_of_text", of_tokenizer(set_stage("decoder", None)), texts=("the river rose",)),
-    Fault("the decoder is removed, by reference", "reference_text", of_tokenizer(set_stage("decoder", None)), against=True),
-    Fault("the decoder of WordPiece", "round_trip", of_tokenizer(set_stage("decoder", {"type": "WordPiece", "prefix": "##", "cleanup": True}))),
+    Fault(
+        "the decoder is removed: given text",
+        "round_trip_of_text",
+        of_tokenizer(set_stage("decoder", None)),
+        texts=("the river rose",),
+    ),
+    Fault(
+        "the decoder is removed, by reference",
+        "reference_text",
+        of_tokenizer(set_stage("decoder", None)),
+        against=True,
+    ),
+    Fault(
+        "the decoder of WordPiece",
+        "round_trip",
+        of_tokenizer(set_stage("decoder", {"type": "WordPiece", "prefix": "##", "cleanup": True})),
+    ),
     Fault("BOS twice", "double_bos", around_without_config("<s>", "<s>", "A")),
-    Fault("BOS by template and post-processor", "double_bos", of_template("{% for message in messages %}", "{{ bos_token }}{% for message in messages %}")),
-    Fault("EOS is added, by reference", "reference_around", around_without_config("<s>", "A", "</s>"), against=True),
+    Fault(
+        "BOS by template and post-processor",
+        "double_bos",
+        of_template("{% for message in messages %}", "{{ bos_token }}{% for message in messages %}"),
+    ),
+    Fault(
+        "EOS is added, by reference",
+        "reference_around",
+        around_without_config("<s>", "A", "</s>"),
+        against=True,
+    ),
     # special tokens and roles
     Fault("end of turn is not special", "special_flags", flag_everywhere("<|im_end|>", special=False)),
     Fault("a special token eats the space before", "atomic", flag_everywhere("<|im_start|>", lstrip=True)),
@@ -441,29 +507,84 @@ FAULTS: tuple[Fault, ...] = (
     Fault("special ids off by one", "added_ids", of_tokenizer(move_special)),
     Fault("an id is left out", "gaps", of_tokenizer(leave_out)),
     Fault("padding is eos", "pad_eos", of_json("tokenizer_config.json", pad_is_eos)),
-    Fault("padding is a token that is not there", "roles", of_json("tokenizer_config.json", pad_is_a_stranger)),
-    Fault("another eos, by reference", "reference_roles", of_json("tokenizer_config.json", eos_is_bos), against=True),
-    Fault("eos is not what ends a turn", "end_of_turn", lambda folder: (of_json("tokenizer_config.json", eos_is_bos)(folder), (folder / "generation_config.json").unlink())[0]),
+    Fault(
+        "padding is a token that is not there", "roles", of_json("tokenizer_config.json", pad_is_a_stranger)
+    ),
+    Fault(
+        "another eos, by reference",
+        "reference_roles",
+        of_json("tokenizer_config.json", eos_is_bos),
+        against=True,
+    ),
+    Fault(
+        "eos is not what ends a turn",
+        "end_of_turn",
+        lambda folder: (
+            of_json("tokenizer_config.json", eos_is_bos)(folder),
+            (folder / "generation_config.json").unlink(),
+        )[0],
+    ),
     # chat template
     Fault("no end of turn", "end_of_turn", of_template("<|im_end|>", "")),
-    Fault("no generation prompt", "generation_prompt", of_template("{% if add_generation_prompt %}", "{% if false %}")),
-    Fault("another generation prompt", "generation_prompt", of_template("'<|im_start|>assistant\\n' }}{% endif", "'<|im_start|>bot\\n' }}{% endif")),
+    Fault(
+        "no generation prompt",
+        "generation_prompt",
+        of_template("{% if add_generation_prompt %}", "{% if false %}"),
+    ),
+    Fault(
+        "another generation prompt",
+        "generation_prompt",
+        of_template("'<|im_start|>assistant\\n' }}{% endif", "'<|im_start|>bot\\n' }}{% endif"),
+    ),
     Fault("roles are left out", "template", of_template("message.role", "'user'")),
-    Fault("users are left out", "template", of_template("{% for message in messages %}", "{% for message in messages if message.role != 'user' %}")),
+    Fault(
+        "users are left out",
+        "template",
+        of_template(
+            "{% for message in messages %}", "{% for message in messages if message.role != 'user' %}"
+        ),
+    ),
     Fault("a template that is broken", "template", of_template("{% endfor %}", "{% endfr %}")),
-    Fault("the user is trained", "labels", of_template("{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}", "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' }}{% if message.role == 'user' %}{% generation %}{{ message.content }}{% endgeneration %}{% else %}{{ message.content }}{% endif %}{{ '<|im_end|>\\n' }}")),
-    Fault("another template, by reference", "reference_chat", of_template("'\\n' + message.content", "'\\n\\n' + message.content"), against=True),
+    Fault(
+        "the user is trained",
+        "labels",
+        of_template(
+            "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}",
+            "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' }}{% if message.role == 'user' %}{% generation %}{{ message.content }}{% endgeneration %}{% else %}{{ message.content }}{% endif %}{{ '<|im_end|>\\n' }}",
+        ),
+    ),
+    Fault(
+        "another template, by reference",
+        "reference_chat",
+        of_template("'\\n' + message.content", "'\\n\\n' + message.content"),
+        against=True,
+    ),
     # files of one folder
     Fault("vocab.json with moved ids", "agreement", of_json("vocab.json", swap_in_vocab_json)),
     Fault("vocab.json lacks a token", "agreement", of_json("vocab.json", lambda v: v.pop("er"))),
     Fault("merges.txt of another model", "agreement", other_merges),
     Fault("merges.txt out of order", "agreement", merges_out_of_order),
     Fault("merges.txt cut off", "agreement", shorter_merges),
-    Fault("added_tokens.json with other ids", "agreement", lambda folder: write(folder / "added_tokens.json", {"<pad>": 7})),
-    Fault("special_tokens_map.json of another model", "agreement", lambda folder: write(folder / "special_tokens_map.json", {"eos_token": "</s>"})),
+    Fault(
+        "added_tokens.json with other ids",
+        "agreement",
+        lambda folder: write(folder / "added_tokens.json", {"<pad>": 7}),
+    ),
+    Fault(
+        "special_tokens_map.json of another model",
+        "agreement",
+        lambda folder: write(folder / "special_tokens_map.json", {"eos_token": "</s>"}),
+    ),
     Fault("truncation is active", "file_limits", of_tokenizer(set_stage("truncation", TRUNCATION))),
     Fault("padding is active", "file_limits", of_tokenizer(set_stage("padding", PADDING))),
-    Fault("padding sides disagree", "padding_side", lambda folder: (of_tokenizer(set_stage("padding", PADDING))(folder), of_json("tokenizer_config.json", setting(padding_side="right"))(folder))[0]),
+    Fault(
+        "padding sides disagree",
+        "padding_side",
+        lambda folder: (
+            of_tokenizer(set_stage("padding", PADDING))(folder),
+            of_json("tokenizer_config.json", setting(padding_side="right"))(folder),
+        )[0],
+    ),
     Fault("tokenizer.json is cut off", "loads", broken_json),
     Fault("a merge of unknown tokens", "loads", of_tokenizer(unknown_merge)),
     # manifest
@@ -471,24 +592,54 @@ FAULTS: tuple[Fault, ...] = (
     Fault("the template changed after it was saved", "hashes", stale_template, manifest=True),
     Fault("a file is gone", "hashes", gone, manifest=True),
     Fault("a stale hash", "hashes", stale_hash_entry, manifest=True),
-    Fault("generation padded on the right", "padding_side", of_manifest(padding_side_train="right", padding_side_generate="right"), manifest=True),
-    Fault("trained with the other side", "padding_side", of_manifest(padding_side_train="left", padding_side_generate="left"), manifest=True),
+    Fault(
+        "generation padded on the right",
+        "padding_side",
+        of_manifest(padding_side_train="right", padding_side_generate="right"),
+        manifest=True,
+    ),
+    Fault(
+        "trained with the other side",
+        "padding_side",
+        of_manifest(padding_side_train="left", padding_side_generate="left"),
+        manifest=True,
+    ),
     # the model
     Fault("a foreign configuration", "config_vocab_size", of_json("config.json", setting(vocab_size=512))),
-    Fault("the configuration of a large model", "config_vocab_size", of_json("config.json", setting(vocab_size=152_064))),
+    Fault(
+        "the configuration of a large model",
+        "config_vocab_size",
+        of_json("config.json", setting(vocab_size=152_064)),
+    ),
     Fault("eos is off by one", "config_eos", of_json("config.json", shifted_eos)),
     Fault("eos has no token", "config_eos", of_json("config.json", setting(eos_token_id=4000))),
     Fault("bos is an ordinary token", "config_bos", of_json("config.json", setting(bos_token_id=1))),
     Fault("padding differs", "config_pad", of_json("config.json", setting(pad_token_id=0))),
     Fault("generation stops elsewhere", "generation_eos", of_json("generation_config.json", shifted_eos)),
-    Fault("generation pads elsewhere", "generation_pad", of_json("generation_config.json", setting(pad_token_id=3))),
-    Fault("the embedding has too few rows", "embedding_rows", of_tensors({"model.embed_tokens.weight": (700, WIDTH), "lm_head.weight": (700, WIDTH)})),
-    Fault("the head has too few rows", "head_rows", of_tensors({"model.embed_tokens.weight": (ROWS, WIDTH), "lm_head.weight": (512, WIDTH)})),
-    Fault("head and embedding differ", "tied_heads", of_tensors({"model.embed_tokens.weight": (ROWS, WIDTH), "lm_head.weight": (ROWS + 64, WIDTH)})),
+    Fault(
+        "generation pads elsewhere",
+        "generation_pad",
+        of_json("generation_config.json", setting(pad_token_id=3)),
+    ),
+    Fault(
+        "the embedding has too few rows",
+        "embedding_rows",
+        of_tensors({"model.embed_tokens.weight": (700, WIDTH), "lm_head.weight": (700, WIDTH)}),
+    ),
+    Fault(
+        "the head has too few rows",
+        "head_rows",
+        of_tensors({"model.embed_tokens.weight": (ROWS, WIDTH), "lm_head.weight": (512, WIDTH)}),
+    ),
+    Fault(
+        "head and embedding differ",
+        "tied_heads",
+        of_tensors({"model.embed_tokens.weight": (ROWS, WIDTH), "lm_head.weight": (ROWS + 64, WIDTH)}),
+    ),
     Fault("the head is missing", "tied_heads", of_tensors({"model.embed_tokens.weight": (ROWS, WIDTH)})),
     # texts
     Fault("a vocabulary for another language", "unseen", lambda folder: None, texts=FOREIGN),
-)  # fmt: skip
+)
 
 QUICK = (
     "two merges swapped",

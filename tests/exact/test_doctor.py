@@ -1,4 +1,4 @@
-"""The doctor: planted faults are found and named, and not in the untouched original; known facts are found."""
+"""The doctor: planted faults are found and named, and not in the untouched original."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def test_faults_are_found_and_named(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.name not in QUICK], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS if fault.name not in QUICK], ids=lambda f: f.name
+)
 def test_every_other_fault_is_found_and_named(
     fault: Fault, healthy: Path, original: Callable[[Fault], Diagnosis], tmp_path: Path
 ) -> None:

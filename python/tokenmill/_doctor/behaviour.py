@@ -154,7 +154,9 @@ def _unknown(examined: Examined) -> Finding:
         if isinstance(ids, TokenmillError) or (unk is not None and unk in ids):
             lost.append(name)
     letters = "".join(map(chr, range(33, 127)))
-    plain = [char for char in letters if isinstance(ids := examined.encode(char), TokenmillError) or unk in ids]
+    plain = [
+        char for char in letters if isinstance(ids := examined.encode(char), TokenmillError) or unk in ids
+    ]
     if plain:
         return found(
             "unknown",
@@ -188,9 +190,11 @@ def _invisible(examined: Examined) -> Finding:
         if back == text:
             continue
         (vanished if "".join(back.split()) == "inside" else changed).append(name)
-    facts = {"characters": len(INVISIBLE), "vanish": vanished, "change": changed}
+    facts: dict[str, Any] = {"characters": len(INVISIBLE), "vanish": vanished, "change": changed}
     if not vanished and not changed:
-        return found("invisible", "file", f"{len(INVISIBLE)} invisible characters are kept or refused", **facts)
+        return found(
+            "invisible", "file", f"{len(INVISIBLE)} invisible characters are kept or refused", **facts
+        )
     expected = bool(examined.normalizers) or examined.model in ("wordpiece", "wordlevel", "unigram")
     return found(
         "invisible",
@@ -360,7 +364,10 @@ def _growth(examined: Examined, seconds: float) -> Iterator[Finding]:
     facts: dict[str, Any] = {}
     for stage in examined.tok.audit(seconds=seconds, max_bytes=16_384):
         slope = None if stage.worst is None else stage.worst.slope
-        facts[stage.name] = {"guarantee": stage.guarantee, "slope": None if slope is None else round(slope, 2)}
+        facts[stage.name] = {
+            "guarantee": stage.guarantee,
+            "slope": None if slope is None else round(slope, 2),
+        }
         if stage.guarantee in ("quadratic", "none"):
             slow.append(f"{stage.name} ({stage.guarantee}: {stage.reason})")
     if slow:

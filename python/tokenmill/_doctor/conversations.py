@@ -11,7 +11,12 @@ from .examined import Examined, found, listed, some
 
 __all__ = ["checks"]
 
-USER, ANSWER, NEXT, REPLY = "Where does the river begin?", "In the hills.", "And where does it end?", "At sea."
+USER, ANSWER, NEXT, REPLY = (
+    "Where does the river begin?",
+    "In the hills.",
+    "And where does it end?",
+    "At sea.",
+)
 CHAT = [
     {"role": "user", "content": USER},
     {"role": "assistant", "content": ANSWER},
@@ -66,8 +71,7 @@ def _template(examined: Examined, text: str) -> Finding:
     if not problems:
         # What stands before a message says whose it is: from the end of the one before.
         headers = [
-            text[places[at - 1] + len(content) : places[at]]
-            for at, content in ((1, USER), (2, ANSWER))
+            text[places[at - 1] + len(content) : places[at]] for at, content in ((1, USER), (2, ANSWER))
         ]
         if headers[0] == headers[1]:
             problems.append("what it writes before a message of the user and of the assistant is the same")
@@ -85,7 +89,10 @@ def _template(examined: Examined, text: str) -> Finding:
             rendered=text[:1000],
         )
     return found(
-        "template", "file", "every message is rendered, in order, and roles are told apart", rendered=text[:1000]
+        "template",
+        "file",
+        "every message is rendered, in order, and roles are told apart",
+        rendered=text[:1000],
     )
 
 
@@ -120,7 +127,7 @@ def _end_of_turn(examined: Examined, text: str, labelled: Any) -> Iterator[Findi
     literal, id = first[2:]
     eos = examined.tok.eos_token_id
     without = () if isinstance(labelled, str) else tuple(labelled.turns_without_end)
-    facts = {"token": literal, "id": id, "eos": eos, "turns_without_end": some(without)}
+    facts: dict[str, Any] = {"token": literal, "id": id, "eos": eos, "turns_without_end": some(without)}
     if id != eos and eos is not None and not _stops(examined, id):
         yield found(
             "end_of_turn",
@@ -177,7 +184,10 @@ def _generation_prompt(examined: Examined) -> Iterator[Finding]:
         )
         return
     yield found(
-        "generation_prompt", "file", "an answer begins as add_generation_prompt says", prompt=asked[len(plain) :]
+        "generation_prompt",
+        "file",
+        "an answer begins as add_generation_prompt says",
+        prompt=asked[len(plain) :],
     )
 
 
@@ -240,7 +250,9 @@ def _labels(examined: Examined, labelled: Any) -> Iterator[Finding]:
             trained=text[:500],
         )
         return
-    yield found("labels", "file", "labels are what the assistant says, and -100 elsewhere", trained=len(trained))
+    yield found(
+        "labels", "file", "labels are what the assistant says, and -100 elsewhere", trained=len(trained)
+    )
 
 
 def _bare(text: str) -> str:
@@ -276,7 +288,7 @@ def _padding(examined: Examined, labelled: Any) -> Iterator[Finding]:
         and set(batch["attention_mask"][0][lost]) == {0}
         and set(batch["input_ids"][0][lost]) == {pad}
     )
-    facts = {"id": pad, "side": tok.padding_side}
+    facts: dict[str, Any] = {"id": pad, "side": tok.padding_side}
     if not is_masked:
         yield found(
             "padding",

@@ -99,7 +99,15 @@ def _checks(
     examined: Examined, config: str | os.PathLike[str] | None, against: Tokenizer | None
 ) -> Iterator[Finding]:
     if examined.path is None:
-        for name in ("tolerated", "model_type", "added_ids", "file_limits", "padding_side", "agreement", "vectors"):
+        for name in (
+            "tolerated",
+            "model_type",
+            "added_ids",
+            "file_limits",
+            "padding_side",
+            "agreement",
+            "vectors",
+        ):
             examined.skip(name, "a tokenizer in memory has no files")
     else:
         yield from files.checks(examined)

@@ -24,7 +24,13 @@ MOST_JSON = 1 << 28
 
 
 def found(
-    check: str, evidence: Evidence, message: str, *, status: Status = "pass", way_out: str = "", **details: Any
+    check: str,
+    evidence: Evidence,
+    message: str,
+    *,
+    status: Status = "pass",
+    way_out: str = "",
+    **details: Any,
 ) -> Finding:
     """A finding; ``details`` by name."""
     return Finding(check, status, evidence, message, details, way_out if status != "pass" else "")

@@ -106,7 +106,9 @@ def _model_type(examined: Examined) -> Finding:
 def _file_limits(examined: Examined) -> Finding:
     active = {name: examined.raw[name] for name in ("truncation", "padding") if examined.raw.get(name)}
     if active:
-        length = active["truncation"].get("max_length") if isinstance(active.get("truncation"), dict) else None
+        length = (
+            active["truncation"].get("max_length") if isinstance(active.get("truncation"), dict) else None
+        )
         cut = f" (to {length} ids)" if length is not None else ""
         return found(
             "file_limits",
@@ -233,7 +235,9 @@ def _agreement(examined: Examined) -> Iterator[Finding]:
             differs={name: some(problems) for name, problems in wrong.items()},
         )
         return
-    yield found("agreement", "file", f"tokenizer.json agrees with {', '.join(compared)}", files=list(compared))
+    yield found(
+        "agreement", "file", f"tokenizer.json agrees with {', '.join(compared)}", files=list(compared)
+    )
 
 
 def _ids_of(raw: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int]]:
@@ -305,7 +309,7 @@ def _config_differs(config: Mapping[str, Any], ids: Mapping[str, int]) -> list[s
     problems = []
     for id, entry in (decoder if isinstance(decoder, dict) else {}).items():
         content = entry.get("content") if isinstance(entry, dict) else None
-        if content in ids and str(ids[content]) != id:
+        if isinstance(content, str) and content in ids and str(ids[content]) != id:
             problems.append(f"{content!r} is {id} and in tokenizer.json {ids[content]}")
     return problems
 
@@ -317,7 +321,9 @@ def _roles_differ(config: Mapping[str, Any], roles: Mapping[str, Any]) -> list[s
     return [
         f"{role} is {content(value)!r} and in tokenizer_config.json {content(config[role])!r}"
         for role, value in roles.items()
-        if role.endswith("_token") and config.get(role) is not None and content(config[role]) != content(value)
+        if role.endswith("_token")
+        and config.get(role) is not None
+        and content(config[role]) != content(value)
     ]
 
 

@@ -76,12 +76,15 @@ def _unused_merges(examined: Examined, never: Sequence[int]) -> Iterator[Finding
         for name in ("merge_order", "unused_merges"):
             examined.skip(name, "no list of merges describes this vocabulary")
         return
-    yield _order(merges)
     unused = examined.tok._unused_merges()
     unreached = {examined.tok.token_bytes(id) for id in never}
     # SentencePiece models become lists with every way to build a token, of which one is made.
     lost = [rank for rank in unused if merges[rank][0] + merges[rank][1] in unreached]
     others = len(unused) - len(lost)
+    if others:
+        examined.skip("merge_order", "tokens are built in several ways, of which one is made")
+    else:
+        yield _order(merges)
     more = f"; {others:,} are other ways to a token that is built" if others else ""
     if lost:
         shown = [f"{_text(merges[rank][0])} {_text(merges[rank][1])}" for rank in lost[:3]]
@@ -124,14 +127,21 @@ def _order(merges: Sequence[tuple[bytes, bytes]]) -> Finding:
             merges=len(early),
             ranks=some(early),
         )
-    return found("merge_order", "file", f"each of {len(merges):,} merges comes after those that build its sides")
+    return found(
+        "merge_order", "file", f"each of {len(merges):,} merges comes after those that build its sides"
+    )
 
 
 def _split(examined: Examined, reached: _Reached) -> Iterator[Finding]:
     missed = reached.missed
     names = [examined.written.get(id, "") for id in missed]
     share = len(missed) / max(1, reached.tried)
-    facts = {"tokens": len(missed), "tried": reached.tried, "share": round(share, 6), "ids": some(missed)}
+    facts: dict[str, Any] = {
+        "tokens": len(missed),
+        "tried": reached.tried,
+        "share": round(share, 6),
+        "ids": some(missed),
+    }
     shown = f"{len(missed):,} of {reached.tried:,} tokens were in none of the texts tried"
     if share > LEAST_SPLIT and len(missed) > 1:
         yield found(
@@ -154,7 +164,11 @@ def _normalizer(examined: Examined, reached: _Reached) -> Iterator[Finding]:
     names = ", ".join(examined.normalizers)
     rewritten = reached.rewritten
     share = len(rewritten) / max(1, reached.tried)
-    facts = {"normalizers": list(examined.normalizers), "tokens": len(rewritten), "ids": some(rewritten)}
+    facts: dict[str, Any] = {
+        "normalizers": list(examined.normalizers),
+        "tokens": len(rewritten),
+        "ids": some(rewritten),
+    }
     if share > LEAST_REWRITTEN:
         tokens = [examined.written.get(id, "") for id in rewritten]
         yield found(

@@ -27,7 +27,8 @@ _PARTS = {
 
 def checks(examined: Examined, reference: Tokenizer) -> Iterator[Finding]:
     """``reference_ids``, ``reference_text``, ``reference_around``, ``reference_chat``, ``reference_vocabulary``,
-    ``reference_roles``."""
+    ``reference_roles``.
+    """
     tok = examined.tok
     ours, theirs = tok.digests, reference.digests
     same_vocabulary = examined.vocab == reference.vocab

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..errors import TokenmillError
 from ..findings import Finding
@@ -45,7 +46,7 @@ def _atomic(examined: Examined) -> Iterator[Finding]:
             (takes_spaces if within else broken).append(literal)
         elif not examined.tok.find_added(f"a{literal}b"):
             single_word.append(literal)
-    facts = {
+    facts: dict[str, Any] = {
         "tokens": len(examined.special),
         "broken": some(broken),
         "take_spaces": some(takes_spaces),
@@ -136,7 +137,7 @@ def _reserved(examined: Examined) -> Iterator[Finding]:
             forged.append(literal)
     always = [literal for literal in examined.added if literal not in examined.special and literal.strip()]
     written = [literal for literal in always if literal in examined.template_literals()]
-    facts = {"tokens": len(special), "forged": some(forged), "always_matched": some(always)}
+    facts: dict[str, Any] = {"tokens": len(special), "forged": some(forged), "always_matched": some(always)}
     if forged:
         yield found(
             "reserved",
@@ -173,7 +174,7 @@ def _roles(examined: Examined) -> Iterator[Finding]:
             token = token.get("content") if isinstance(token, dict) else token
             if isinstance(token, str) and token not in known:
                 strangers.append(f"{role}_token {token}")
-    facts = {"ids": named, "strangers": strangers}
+    facts: dict[str, Any] = {"ids": named, "strangers": strangers}
     if strangers:
         yield found(
             "roles",
@@ -221,7 +222,9 @@ def _pad_eos(examined: Examined) -> Iterator[Finding]:
             unk=unk,
         )
         return
-    yield found("pad_eos", "file", f"padding is a token of its own: {examined.name_of(pad)}", pad=pad, eos=eos)
+    yield found(
+        "pad_eos", "file", f"padding is a token of its own: {examined.name_of(pad)}", pad=pad, eos=eos
+    )
 
 
 def _double_bos(examined: Examined) -> Iterator[Finding]:

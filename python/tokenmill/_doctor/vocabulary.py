@@ -37,9 +37,7 @@ def checks(examined: Examined) -> Iterator[Finding]:
 
 def _gaps(examined: Examined) -> Finding:
     ids = sorted(set(examined.vocab.values()))
-    gaps = [
-        [before + 1, after] for before, after in zip([-1, *ids], ids, strict=False) if after > before + 1
-    ]
+    gaps = [[before + 1, after] for before, after in zip([-1, *ids], ids, strict=False) if after > before + 1]
     missing = sum(stop - start for start, stop in gaps)
     if gaps:
         spans = [str(start) if stop == start + 1 else f"{start}-{stop - 1}" for start, stop in gaps]
@@ -144,7 +142,9 @@ def _missing_bytes(examined: Examined) -> Iterator[Finding]:
             bytes=[],
         )
     else:
-        yield found("missing_bytes", "file", "characters outside the vocabulary are spelled by 256 byte tokens")
+        yield found(
+            "missing_bytes", "file", "characters outside the vocabulary are spelled by 256 byte tokens"
+        )
 
 
 def _partial(examined: Examined) -> Iterator[Finding]:
@@ -184,7 +184,11 @@ def _over_represented(examined: Examined) -> Finding:
             long.append(text)
     long.sort(key=len, reverse=True)
     share = len(long) / max(1, len(examined.ordinary))
-    facts = {"tokens": len(long), "share": round(share, 6), "longest": [text[:100] for text in some(long)]}
+    facts: dict[str, Any] = {
+        "tokens": len(long),
+        "share": round(share, 6),
+        "longest": [text[:100] for text in some(long)],
+    }
     message = f"{len(long):,} tokens are long and no word: {listed(long)}" if long else "no token is long"
     if share > MOST_LONG:
         return found(
@@ -221,7 +225,7 @@ def _unseen(examined: Examined) -> Iterator[Finding]:
     ordinary = len(examined.ordinary)
     unseen = [id for id in examined.ordinary if id not in seen]
     share = len(unseen) / max(1, ordinary)
-    facts = {
+    facts: dict[str, Any] = {
         "tokens": total,
         "unseen": len(unseen),
         "share": round(share, 6),

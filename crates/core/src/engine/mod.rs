@@ -34,6 +34,7 @@ mod worker;
 use std::sync::Arc;
 
 pub use crate::decoded::DecodedSize;
+pub use crate::model::bpe::Unbuilt;
 pub use arranged::{Arranged, Sequence};
 pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
@@ -42,7 +43,6 @@ pub use input::{Special, Text};
 pub use offsets::{Encoding, byte_spans, char_offsets};
 pub use paths::Draw;
 pub use plan::Step;
-pub use crate::model::bpe::Unbuilt;
 pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
 pub(crate) use sink::{Counter, IdSink, PretokenSink, SinkResult, Spelling};
