@@ -1,8 +1,8 @@
 """``tokenmill.check_checkpoint``: whether a model on disk can have been trained with a tokenizer.
 
-Only headers are read: of ``*.safetensors`` the JSON with names, types and shapes, and none of the data. The layout
-is that of the format's documentation (huggingface/safetensors, README, "Format"): eight bytes with the length of
-the header as a little-endian number, then the header.
+Only headers are read: of ``*.safetensors`` the JSON with names, types and shapes, and none of the data.
+The layout is that of the format's documentation (huggingface/safetensors, README, "Format"): eight bytes
+with the length of the header as a little-endian number, then the header.
 """
 
 from __future__ import annotations
@@ -103,17 +103,19 @@ def check_checkpoint(
 ) -> Findings:
     """Whether the model in ``folder`` has a row for every id, and the ids of special tokens that ``tok`` has.
 
-    ``folder`` has ``config.json``, ``generation_config.json`` and ``*.safetensors``, each where it is there; or it
-    is one such JSON file. Of tensors only headers are read, so that it takes milliseconds whatever the size of the
-    model. ``embedding`` names the tensor of the token embedding where it has a name that is not known.
+    ``folder`` has ``config.json``, ``generation_config.json`` and ``*.safetensors``, each where it is
+    there; or it is one such JSON file. Of tensors only headers are read, so that it takes milliseconds
+    whatever the size of the model. ``embedding`` names the tensor of the token embedding where it has a
+    name that is not known.
 
-    The checks (docs/doctor.md): ``embedding_rows`` and ``head_rows`` pass with more rows than ids, as models pad
-    them, and fail with fewer; ``tied_heads``; ``config_vocab_size``; ``config_bos``, ``config_eos``, ``config_pad``
-    and ``generation_bos``, ``generation_eos``, ``generation_pad``. What the folder does not say is in ``skipped``.
+    The checks (docs/doctor.md): ``embedding_rows`` and ``head_rows`` pass with more rows than ids, as
+    models pad them, and fail with fewer; ``tied_heads``; ``config_vocab_size``; ``config_bos``,
+    ``config_eos``, ``config_pad`` and ``generation_bos``, ``generation_eos``, ``generation_pad``. What the
+    folder does not say is in ``skipped``.
 
-    Raises ``FileNotFoundError`` for a folder that is not there, or has none of the files, ``FormatError`` with
-    file, field and reason for a header or a JSON file that is broken and for an ``embedding`` that no file holds,
-    and ``TypeError`` for another type.
+    Raises ``FileNotFoundError`` for a folder that is not there, or has none of the files, ``FormatError``
+    with file, field and reason for a header or a JSON file that is broken and for an ``embedding`` that no
+    file holds, and ``TypeError`` for another type.
 
     >>> import json, pathlib, tempfile, tokenmill
     >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, special_tokens=["</s>"], eos_token="</s>")
@@ -323,7 +325,8 @@ def _rows(check: str, what: str, tok: Tokenizer, tensor: _Tensor) -> Finding:
             "config",
             f"{what} ({tensor.name}) has {rows:,} rows, and ids go up to {needed - 1:,}: {listed(names)}",
             status="fail",
-            way_out="an id beyond the rows is an error or reads foreign memory: take the tokenizer of this model, or "
+            way_out="an id beyond the rows is an error or reads foreign memory: take the tokenizer of this "
+            "model, or "
             f"resize to Tokenizer.embedding_plan({rows})",
             ids=some([id for id, _ in beyond]),
             **facts,
@@ -489,8 +492,10 @@ def _role(tok: Tokenizer, check: str, name: str, role: str, ids: list[Any], *, b
         f"{field} in {name} is {shown}, and the tokenizer's is {_named(tok, own)}",
         status="fail" if any(id not in special for id in ids) or role == "eos" else "warn",
         way_out={
-            "eos": "generation stops at another token than turns end with: name all tokens that end an answer",
-            "bos": "texts begin with another token than in training: compare with the published configuration",
+            "eos": "generation stops at another token than turns end with: name all tokens that end an "
+            "answer",
+            "bos": "texts begin with another token than in training: compare with the published "
+            "configuration",
             "pad": "rows are padded with one id and masked by another: name the same in both",
         }[role],
         **facts,

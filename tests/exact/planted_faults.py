@@ -1,6 +1,7 @@
 """Faults that are planted into the files of a healthy tokenizer, and the check that must name each.
 
-``made`` writes a small folder as models have it; a ``Fault`` edits a copy of it, and says what evidence shows it.
+``made`` writes a small folder as models have it; a ``Fault`` edits a copy of it, and says what evidence
+shows it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ TEXT = (
 NUMBERS = " ".join(f"{n:03d}" for n in range(0, 1000, 4))
 SPECIAL = ["<s>", "</s>", "<pad>", "<|im_start|>", "<|im_end|>"]
 CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}"
+    "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + "
+    "'<|im_end|>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 ROWS, WIDTH = 1024, 2
@@ -549,8 +551,11 @@ FAULTS: tuple[Fault, ...] = (
         "the user is trained",
         "labels",
         of_template(
-            "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}",
-            "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' }}{% if message.role == 'user' %}{% generation %}{{ message.content }}{% endgeneration %}{% else %}{{ message.content }}{% endif %}{{ '<|im_end|>\\n' }}",
+            "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + "
+            "'<|im_end|>\\n' }}",
+            "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' }}{% if message.role == "
+            "'user' %}{% generation %}{{ message.content }}{% endgeneration %}{% else %}{{ message.content "
+            "}}{% endif %}{{ '<|im_end|>\\n' }}",
         ),
     ),
     Fault(

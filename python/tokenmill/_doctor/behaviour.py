@@ -81,7 +81,8 @@ def _round_trips(
             f"{len(lost)} of {len(texts)} texts do not come back; {name}: "
             f"{listed([lost[name]['text']])} becomes {listed([lost[name]['decoded']])}",
             status="fail",
-            way_out="decoder, normalizer or vocabulary are of different tokenizers: `tokenmill inspect` shows the "
+            way_out="decoder, normalizer or vocabulary are of different tokenizers: `tokenmill inspect` "
+            "shows the "
             "tokens, and Tokenizer.explain the stages",
             **facts,
         )
@@ -92,7 +93,8 @@ def _round_trips(
             evidence,
             f"{len(prefixed)} of {len(texts)} texts come back with a space in front",
             status="warn",
-            way_out="a text is encoded with a space before it that decoding keeps (add_prefix_space): compare the "
+            way_out="a text is encoded with a space before it that decoding keeps (add_prefix_space): "
+            "compare the "
             "pre-tokenizer with the published file",
             **facts,
         )
@@ -163,7 +165,8 @@ def _unknown(examined: Examined) -> Finding:
             "file",
             f"{len(plain)} of the 94 printable ASCII characters cannot be spelled: {listed(plain, 10)}",
             status="warn",
-            way_out="a vocabulary over characters needs its alphabet: restore the tokens, or turn on byte_fallback",
+            way_out="a vocabulary over characters needs its alphabet: restore the tokens, or turn on "
+            "byte_fallback",
             ascii=plain,
             texts=lost,
         )
@@ -199,9 +202,11 @@ def _invisible(examined: Examined) -> Finding:
     return found(
         "invisible",
         "file",
-        f"{len(vanished)} invisible characters vanish, {len(changed)} change: {listed([*vanished, *changed])}",
+        f"{len(vanished)} invisible characters vanish, {len(changed)} change: "
+        f"{listed([*vanished, *changed])}",
         status="pass" if expected else "fail",
-        way_out="two texts that look alike then have the same ids or come back changed: compare the decoder with "
+        way_out="two texts that look alike then have the same ids or come back changed: compare the "
+        "decoder with "
         "the published file",
         **facts,
     )
@@ -225,7 +230,8 @@ def _prefix(examined: Examined) -> Finding:
         if eaten
         else "a character in front of a text always shows in the ids",
         status="pass" if expected or not eaten or examined.model != "bytes" else "warn",
-        way_out="a stage writes or drops it (add_prefix_space): such texts cannot be told apart, nor come back",
+        way_out="a stage writes or drops it (add_prefix_space): such texts cannot be told apart, nor come "
+        "back",
         same_ids=eaten,
     )
 
@@ -291,7 +297,8 @@ def _fertility(examined: Examined) -> Finding:
             "file",
             f"many tokens for {', '.join(over[:4])}" + (", …" if len(over) > 4 else ""),
             status="warn",
-            way_out="these languages take more context and cost more; where that is not meant, the vocabulary is too "
+            way_out="these languages take more context and cost more; where that is not meant, the "
+            "vocabulary is too "
             "small, cut off, or made for other languages",
             rates=rates,
             over=over,
@@ -317,9 +324,9 @@ def _determinism(examined: Examined) -> Finding:
             wrong.append("one by one")
     except TokenmillError:
         pass  # `unknown` says so
-    if examined.path is not None and (again := _loaded_again(examined)) is not None:
-        if again.fingerprint != tok.fingerprint:
-            wrong.append("loading twice")
+    again = _loaded_again(examined)
+    if again is not None and again.fingerprint != tok.fingerprint:
+        wrong.append("loading twice")
     if wrong:
         return found(
             "determinism",

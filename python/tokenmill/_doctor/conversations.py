@@ -28,7 +28,7 @@ NAMES = ("template", "end_of_turn", "generation_prompt", "template_literals", "l
 
 
 def checks(examined: Examined) -> Iterator[Finding]:
-    """``template``, ``end_of_turn``, ``generation_prompt``, ``template_literals``, ``labels``, ``padding``."""
+    """The checks in ``NAMES``, in this order."""
     if "default" not in examined.tok.chat_templates:
         for name in NAMES[:-1]:
             examined.skip(name, "there is no chat template")
@@ -84,7 +84,8 @@ def _template(examined: Examined, text: str) -> Finding:
             "file",
             f"the chat template: {'; '.join(problems)}",
             status="fail",
-            way_out="the borders of roles must be those of training: compare the template with the published one",
+            way_out="the borders of roles must be those of training: compare the template with the "
+            "published one",
             problems=problems,
             rendered=text[:1000],
         )
@@ -166,7 +167,8 @@ def _generation_prompt(examined: Examined) -> Iterator[Finding]:
             "file",
             f"add_generation_prompt writes nothing, and an answer begins with {listed([header])}",
             status="warn",
-            way_out="without it a model may answer in another role: the template must write the header of the "
+            way_out="without it a model may answer in another role: the template must write the header of "
+            "the "
             "assistant where add_generation_prompt is set",
             header=header,
         )
@@ -177,7 +179,8 @@ def _generation_prompt(examined: Examined) -> Iterator[Finding]:
             "file",
             "what add_generation_prompt writes is not how the answer begins in the whole conversation",
             status="warn",
-            way_out="the model continues another text than it was trained on; templates for reasoning do this on "
+            way_out="the model continues another text than it was trained on; templates for reasoning do "
+            "this on "
             "purpose (an empty block of thoughts)",
             prompt=asked[len(plain) :],
             whole=whole[len(plain) : len(plain) + 200],
@@ -232,7 +235,8 @@ def _labels(examined: Examined, labelled: Any) -> Iterator[Finding]:
             "file",
             f"no labels can be made: {labelled}",
             status="warn",
-            way_out="to train with this template, its turns must be told apart, or its {% generation %} blocks be "
+            way_out="to train with this template, its turns must be told apart, or its {% generation %} "
+            "blocks be "
             "around what the assistant says",
         )
         return
@@ -302,7 +306,8 @@ def _padding(examined: Examined, labelled: Any) -> Iterator[Finding]:
     yield found(
         "padding",
         "file",
-        f"padded on the {tok.padding_side} with {examined.name_of(pad)}; labels are -100 and the attention mask 0 "
+        f"padded on the {tok.padding_side} with {examined.name_of(pad)}; labels are -100 and the attention "
+        "mask 0 "
         "there",
         **facts,
     )

@@ -30,17 +30,19 @@ def doctor(
 ) -> Diagnosis:
     """Every check of docs/doctor.md that there is evidence for: a ``Diagnosis``.
 
-    ``tok_or_path`` is a tokenizer, or what ``load`` takes. A path is better evidence: the files of a folder are
-    compared with one another and with its ``tokenmill.json``, and its ``config.json`` and tensors are checked
-    where they are in the folder. A file that cannot be loaded is a finding (``loads``), not an error.
+    ``tok_or_path`` is a tokenizer, or what ``load`` takes. A path is better evidence: the files of a
+    folder are compared with one another and with its ``tokenmill.json``, and its ``config.json`` and
+    tensors are checked where they are in the folder. A file that cannot be loaded is a finding
+    (``loads``), not an error.
 
-    ``texts`` are texts that the tokenizer is meant for: their round trip, and the tokens that none of them has.
-    ``config`` is a folder with ``config.json``, ``generation_config.json`` and ``*.safetensors``, or one such
-    JSON file, as for ``check_checkpoint``. ``against`` is a tokenizer, or a path of one, that this one should
-    equal.
+    ``texts`` are texts that the tokenizer is meant for: their round trip, and the tokens that none of them
+    has. ``config`` is a folder with ``config.json``, ``generation_config.json`` and ``*.safetensors``, or
+    one such JSON file, as for ``check_checkpoint``. ``against`` is a tokenizer, or a path of one, that
+    this one should equal.
 
-    Nothing is changed and nothing downloaded but by a name that ``load`` would download. Takes a few seconds for
-    a vocabulary of 128,000 tokens, most of it for tokens that no text may reach and for measured growth.
+    Nothing is changed and nothing downloaded but by a name that ``load`` would download. Takes a few
+    seconds for a vocabulary of 128,000 tokens, most of it for tokens that no text may reach and for
+    measured growth.
 
     Raises ``TypeError`` for what is neither a tokenizer nor a path, ``FormatError`` for a reference or a
     configuration that cannot be read, and ``OSError`` for files that are missing or cannot be read.

@@ -1,4 +1,4 @@
-"""The files of a tokenizer: hashes of its manifest, files of one folder that disagree, settings that surprise."""
+"""The files of a tokenizer: hashes, files of one folder that disagree, settings that surprise."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def hashes(folder: Path) -> Finding | None:
             "manifest",
             "; ".join(parts),
             status="fail",
-            way_out="restore the files that were saved together; where the change is meant, load the file by itself "
-            "and save the folder again",
+            way_out="restore the files that were saved together; where the change is meant, load the file "
+            "by itself "
+            "itself and save the folder again",
             changed=stale,
             missing=missing,
         )
@@ -81,7 +82,8 @@ def _tolerated(examined: Examined) -> Iterator[Finding]:
         yield found(
             "tolerated",
             "file",
-            f"{len(rows)} defects were read as the format's own library reads them; {place}: {first['reason']}",
+            f"{len(rows)} defects were read as the format's own library reads them; {place}: "
+            f"{first['reason']}",
             status="warn",
             way_out="save the tokenizer again to write the files without them; strict=True refuses them",
             defects=some(rows),
@@ -115,7 +117,8 @@ def _file_limits(examined: Examined) -> Finding:
             "file",
             f"{' and '.join(active)} {'are' if len(active) > 1 else 'is'} active in tokenizer.json{cut}",
             status="warn",
-            way_out="programs that load the file alone cut or pad every text; set it to null, and ask for it in calls",
+            way_out="programs that load the file alone cut or pad every text; set it to null, and ask for "
+            "it in calls",
             **active,
         )
     return found("file_limits", "file", "neither truncation nor padding is active in tokenizer.json")
@@ -134,10 +137,12 @@ def _added_ids(examined: Examined) -> Finding:
         return found(
             "added_ids",
             "file",
-            f"{len(moved)} added tokens do not get the id that tokenizer.json says; {token!r}: {declared}, and "
+            f"{len(moved)} added tokens do not get the id that tokenizer.json says; {token!r}: {declared}, "
+            "and "
             f"loaded {real}",
             status="fail",
-            way_out="new tokens take the ids behind the vocabulary, whatever is written: tokens are missing from it, "
+            way_out="new tokens take the ids behind the vocabulary, whatever is written: tokens are "
+            "missing from it, "
             "or too many",
             moved=dict(some(moved.items())),
         )
@@ -171,7 +176,8 @@ def _padding_side(examined: Examined) -> Iterator[Finding]:
             "manifest" if named else "file",
             "; ".join(problems),
             status="warn",
-            way_out="a model that continues texts is trained with either side and generates padded on the left, so "
+            way_out="a model that continues texts is trained with either side and generates padded on the "
+            "left, so "
             "that the last id of each row is of the text",
             sides=sides,
             train=train,
@@ -231,7 +237,8 @@ def _agreement(examined: Examined) -> Iterator[Finding]:
             f"tokenizer.json and {', '.join(wrong)} disagree; {name}: {problems[0]}"
             + (f", and {more:,} more" if more else ""),
             status="fail",
-            way_out="programs that read one file or the other give other ids: take all files from one release",
+            way_out="programs that read one file or the other give other ids: take all files from one "
+            "release",
             differs={name: some(problems) for name, problems in wrong.items()},
         )
         return

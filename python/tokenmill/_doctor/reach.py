@@ -58,7 +58,8 @@ def _unreachable(
             "file",
             f"{len(never):,} tokens that no text becomes: {listed(names)}{others}",
             status="warn",
-            way_out="their rows are never trained; where you did not expect them, merges are missing, swapped or "
+            way_out="their rows are never trained; where you did not expect them, merges are missing, "
+            "swapped or "
             "of another vocabulary",
             **facts,
         )
@@ -94,7 +95,8 @@ def _unused_merges(examined: Examined, never: Sequence[int]) -> Iterator[Finding
             f"{len(lost):,} of {len(merges):,} merges are never made and their tokens never built: "
             f"{listed(shown)}{more}",
             status="warn",
-            way_out="a merge comes before those that build its parts, or is overtaken by one: compare the order of "
+            way_out="a merge comes before those that build its parts, or is overtaken by one: compare the "
+            "order of "
             "the merges with the published file",
             lost=len(lost),
             ranks=some(lost),
@@ -121,7 +123,8 @@ def _order(merges: Sequence[tuple[bytes, bytes]]) -> Finding:
         return found(
             "merge_order",
             "file",
-            f"{len(early):,} of {len(merges):,} merges come before one that builds a side of them: {listed(shown)}",
+            f"{len(early):,} of {len(merges):,} merges come before one that builds a side of them: "
+            f"{listed(shown)}",
             status="warn",
             way_out="no training gives this order: compare the merges with the published file",
             merges=len(early),
@@ -149,7 +152,8 @@ def _split(examined: Examined, reached: _Reached) -> Iterator[Finding]:
             "file",
             f"{shown}: {listed(names)}",
             status="warn",
-            way_out="the pre-tokenizer cuts what these tokens join; the vocabulary was made with another split",
+            way_out="the pre-tokenizer cuts what these tokens join; the vocabulary was made with another "
+            "split",
             **facts,
         )
         return

@@ -26,9 +26,7 @@ _PARTS = {
 
 
 def checks(examined: Examined, reference: Tokenizer) -> Iterator[Finding]:
-    """``reference_ids``, ``reference_text``, ``reference_around``, ``reference_chat``, ``reference_vocabulary``,
-    ``reference_roles``.
-    """
+    """``reference_`` with ids, text, around, chat, vocabulary and roles."""
     tok = examined.tok
     ours, theirs = tok.digests, reference.digests
     same_vocabulary = examined.vocab == reference.vocab
@@ -90,7 +88,8 @@ def _vocabulary(examined: Examined, reference: Tokenizer) -> Finding:
             "reference",
             "; ".join(parts),
             status="fail",
-            way_out="rows of the embedding belong to ids: a model needs the vocabulary that it was trained with",
+            way_out="rows of the embedding belong to ids: a model needs the vocabulary that it was trained "
+            "with",
             **facts,
         )
     return found("reference_vocabulary", "reference", f"all {len(ours):,} tokens have the same ids", **facts)

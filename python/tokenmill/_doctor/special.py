@@ -162,7 +162,7 @@ def _roles(examined: Examined) -> Iterator[Finding]:
     strangers: list[str] = []
     if isinstance(config, dict) and raw:
         model = raw["model"].get("vocab")
-        known = {token for token in model} if isinstance(model, dict) else {row[0] for row in model or []}
+        known = set(model) if isinstance(model, dict) else {row[0] for row in model or []}
         known |= {entry.get("content") for entry in raw.get("added_tokens") or [] if isinstance(entry, dict)}
         decoder = config.get("added_tokens_decoder")
         if isinstance(decoder, dict):
@@ -182,7 +182,8 @@ def _roles(examined: Examined) -> Iterator[Finding]:
             f"tokenizer_config.json names tokens that tokenizer.json does not have, which get new ids: "
             f"{listed(strangers)}",
             status="fail",
-            way_out="name the token that the model was trained with; a new id has no trained row, or none at all",
+            way_out="name the token that the model was trained with; a new id has no trained row, or none "
+            "at all",
             **facts,
         )
     else:

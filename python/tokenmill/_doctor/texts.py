@@ -124,7 +124,8 @@ FERTILITY: dict[str, tuple[str, str, float]] = {
     "Japanese": ("夜のあいだに川はゆっくりと増水し、朝には低い畑が水に沈んでいた。", "character", 2.5),
     "Korean": ("밤사이 강물이 천천히 불어나 아침에는 아래쪽 밭이 물에 잠겼다.", "character", 3.0),
     "code": (
-        "for index, value in enumerate(values):\n    if value > limit:\n        return index\n    total += value\n",
+        "for index, value in enumerate(values):\n    if value > limit:\n        return index\n    total += "
+        "value\n",
         "word",
         4.0,
     ),

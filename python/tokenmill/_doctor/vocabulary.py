@@ -1,4 +1,4 @@
-"""The table of tokens: gaps, duplicates, bytes that are missing, tokens by accident, tokens that a text has not."""
+"""The table of tokens: gaps, duplicates, missing bytes, tokens by accident, tokens that no text has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG = 16
 MOST_LONG = 0.02
 """The share of such tokens above which ``over_represented`` warns."""
 MOST_PARTIAL = 0.1
-"""The share of tokens with part of a character above which ``partial_utf8`` warns: 128 bytes are always parts."""
+"""The share of tokens of several bytes with part of a character above which ``partial_utf8`` warns."""
 ENOUGH_TEXT = 20
 """A text has enough tokens to say what is unseen where it has this many for each id."""
 MOST_UNSEEN = 0.5
@@ -47,7 +47,8 @@ def _gaps(examined: Examined) -> Finding:
             f"{missing:,} ids below the largest have no token: {', '.join(spans[:5])}"
             + (", …" if len(spans) > 5 else ""),
             status="warn",
-            way_out="an embedding needs max_id + 1 rows, not vocab_size; a missing id that a model writes cannot "
+            way_out="an embedding needs max_id + 1 rows, not vocab_size; a missing id that a model writes "
+            "cannot "
             "be decoded",
             ids=missing,
             ranges=some(gaps),
@@ -129,14 +130,16 @@ def _missing_bytes(examined: Examined) -> Iterator[Finding]:
             "file",
             f"{len(lost)} of the 256 byte tokens are missing: {_bytes(lost)}",
             status="fail",
-            way_out="characters outside the vocabulary become the unknown token: restore the tokens, at their ids",
+            way_out="characters outside the vocabulary become the unknown token: restore the tokens, at "
+            "their ids",
             bytes=lost,
         )
     elif not uses:
         yield found(
             "missing_bytes",
             "file",
-            "the vocabulary has a token for each byte, but byte_fallback is off: nothing is spelled with them",
+            "the vocabulary has a token for each byte, but byte_fallback is off: nothing is spelled with "
+            "them",
             status="fail",
             way_out="set model.byte_fallback to true, as the vocabulary expects",
             bytes=[],
@@ -167,7 +170,8 @@ def _partial(examined: Examined) -> Iterator[Finding]:
             "file",
             message,
             status="warn",
-            way_out="decode streams with decode_stream, and expect U+FFFD where ids are cut; a vocabulary with so "
+            way_out="decode streams with decode_stream, and expect U+FFFD where ids are cut; a vocabulary "
+            "with so "
             "many was trained on little text of some script, or on bytes that are no text",
             **facts,
         )
@@ -196,14 +200,15 @@ def _over_represented(examined: Examined) -> Finding:
             "file",
             message,
             status="warn",
-            way_out="the training text repeated something many times: remove duplicates, or set max_token_length",
+            way_out="the training text repeated something many times: remove duplicates, or set "
+            "max_token_length",
             **facts,
         )
     return found("over_represented", "file", message, **facts)
 
 
 def _repeats(text: str) -> bool:
-    """Is it a shorter text, several times?"""
+    """Whether it is a shorter text, several times."""
     return text in (text + text)[1:-1]
 
 
@@ -239,7 +244,8 @@ def _unseen(examined: Examined) -> Iterator[Finding]:
             "text",
             message,
             status="warn",
-            way_out="the vocabulary was made for other text: compare sizes with `tokenmill curve`, or train one",
+            way_out="the vocabulary was made for other text: compare sizes with `tokenmill curve`, or "
+            "train one",
             **facts,
         )
         return

@@ -32,9 +32,7 @@ _WITH_ID = re.compile("(.+)=([0-9]{1,20})", re.DOTALL)
 def add_tokenizer(
     parser: argparse.ArgumentParser, *, required: bool = True, place: str | None = None
 ) -> None:
-    """``-t``, or a word that is called ``place``, and what a file without split or special tokens needs beside
-    it.
-    """
+    """``-t``, or a word called ``place``, and what a file without split or special tokens needs."""
     group = parser.add_argument_group("the tokenizer")
     what = (
         "tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder; else the name of an "
