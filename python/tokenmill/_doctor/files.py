@@ -53,7 +53,7 @@ def hashes(folder: Path) -> Finding | None:
 
 
 def checks(examined: Examined) -> Iterator[Finding]:
-    """``tolerated``, ``model_type``, ``added_ids``, ``file_limits``, ``padding_side``, ``agreement``, ``vectors``."""
+    """The files one by one, then beside one another, then against the manifest."""
     yield from _tolerated(examined)
     if not examined.raw:
         for name in ("model_type", "file_limits", "added_ids"):
