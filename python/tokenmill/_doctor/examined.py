@@ -96,7 +96,7 @@ class Examined:
 
     @cached_property
     def model(self) -> str:
-        """``bytes``, ``chars``, ``score`` (all byte-pair encoding), ``unigram``, ``wordpiece``, ``wordlevel``."""
+        """``bytes``, ``chars`` or ``score``, all byte-pair encoding, or the name of another model."""
         stage = self.tok.plan()["model"]
         for start, name in (("BPE over bytes", "bytes"), ("BPE over char", "chars"), ("BPE by", "score")):
             if stage.path.startswith(start):
