@@ -52,6 +52,23 @@ def ranks() -> dict[bytes, int]:
 
 
 @cache
+def small() -> Any:
+    return import_module("tokenmill").train(texts=["low lower lowest"] * 3, vocab_size=260)
+
+
+@cache
+def checkpoint() -> str:
+    """The config.json of a model."""
+    path = Path(tempfile.mkdtemp()) / "config.json"
+    path.write_text('{"vocab_size": 50304}', encoding="utf-8")
+    return str(path)
+
+
+def finding() -> Any:
+    return import_module("tokenmill.findings").Finding("gaps", "pass", "file", "no gap", {"ids": 0})
+
+
+@cache
 def arrow() -> Any:
     return import_module("pyarrow")
 
@@ -200,6 +217,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
+        "tokenmill.findings.Diagnosis": lambda: import_module("tokenmill.findings").Diagnosis((finding(),)),
+        "tokenmill.findings.Finding": finding,
+        "tokenmill.findings.Findings": lambda: import_module("tokenmill.findings").Findings((finding(),)),
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -316,6 +336,13 @@ CHAT = [{"role": "user", "content": TEXT}]
 TEMPLATE = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}{% endfor %}"
 
 #: Of mappings with `input_ids`.
+FINDINGS: dict[str, Call] = {
+    "count": lambda o: o.count(None),
+    "index": lambda o: o.index(o[0]),
+    "ok": lambda o: o.ok(strict=True),
+    "to_dict": lambda o: o.to_dict(),
+}
+
 MAPPING: dict[str, Call] = {
     "__getitem__": lambda o: o.get("input_ids"),
     "clear": lambda o: o.copy().clear(),
@@ -437,6 +464,9 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
     "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
     "tokenmill.embedding_plan.EmbeddingPlan": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.findings.Diagnosis": FINDINGS,
+    "tokenmill.findings.Finding": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.findings.Findings": FINDINGS,
     "tokenmill.model_inputs.ModelInputs": dict(sorted({**MAPPING, "to": lambda o: o.to("cpu")}.items())),
     "tokenmill.chunks.Chunks": {
         "__getitem__": lambda o: (o[0], o[::2]),
@@ -569,7 +599,9 @@ METHODS: dict[str, dict[str, Call]] = {
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
         "compare_vocab_sizes": lambda o: import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [999]),
+        "check_checkpoint": lambda o: import_module("tokenmill").check_checkpoint(base(), checkpoint()),
         "count_pretokens": lambda o: import_module("tokenmill").count_pretokens(texts=[TEXT]),
+        "doctor": lambda o: import_module("tokenmill").doctor(small()),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),

@@ -908,6 +908,17 @@ WITHOUT = {
     ),
     *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
     *(
+        f"Finding.{name}"
+        for name in ("check", "details", "evidence", "message", "status", "to_dict", "way_out")
+    ),
+    *(
+        f"{kind}.{name}"
+        for kind in ("Diagnosis", "Findings")
+        for name in ("count", "failed", "findings", "index", "ok", "skipped", "to_dict", "warned")
+    ),
+    "check_checkpoint",
+    "doctor",
+    *(
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")
     ),
