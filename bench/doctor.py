@@ -1,7 +1,8 @@
 """How long a tokenizer takes to be examined and verified: `python bench/doctor.py FOLDER...`.
 
-For each folder the seconds of `load`, of `doctor` without a text and, where the package has manifests with texts, of
-`verify`, each the fastest of three. The bounds are 5 s for `doctor` with 128,000 tokens and 0.5 s for `verify`.
+For each folder the seconds of `load`, of `doctor` without a text and, where the package has manifests with
+texts, of `verify`, each the fastest of three. The bounds are 5 s for `doctor` with 128,000 tokens and 0.5 s
+for `verify`.
 """
 
 from __future__ import annotations

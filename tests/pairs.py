@@ -335,7 +335,7 @@ CHAT = [{"role": "user", "content": TEXT}]
 
 TEMPLATE = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}{% endfor %}"
 
-#: Of mappings with `input_ids`.
+#: Of lists of findings.
 FINDINGS: dict[str, Call] = {
     "count": lambda o: o.count(None),
     "index": lambda o: o.index(o[0]),
@@ -343,6 +343,7 @@ FINDINGS: dict[str, Call] = {
     "to_dict": lambda o: o.to_dict(),
 }
 
+#: Of mappings with `input_ids`.
 MAPPING: dict[str, Call] = {
     "__getitem__": lambda o: o.get("input_ids"),
     "clear": lambda o: o.copy().clear(),
