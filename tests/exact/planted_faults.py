@@ -393,6 +393,11 @@ def eos_is_bos(config: Any) -> None:
     config["eos_token"] = "</s>"
 
 
+def eos_elsewhere(folder: Path) -> None:
+    of_json("tokenizer_config.json", eos_is_bos)(folder)
+    (folder / "generation_config.json").unlink()
+
+
 def shifted_eos(config: Any) -> None:
     eos = config["eos_token_id"]
     config["eos_token_id"] = [id - 1 for id in eos] if isinstance(eos, list) else eos - 1
@@ -521,10 +526,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "eos is not what ends a turn",
         "end_of_turn",
-        lambda folder: (
-            of_json("tokenizer_config.json", eos_is_bos)(folder),
-            (folder / "generation_config.json").unlink(),
-        )[0],
+        eos_elsewhere,
     ),
     # chat template
     Fault("no end of turn", "end_of_turn", of_template("<|im_end|>", "")),
