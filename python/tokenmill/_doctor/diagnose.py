@@ -170,12 +170,11 @@ def _loaded(
 
 
 def _alone(path: Path) -> Tokenizer | None:
-    from .._load import load
+    """The ``tokenizer.json`` by itself, whatever stands beside it; None where it does not load either."""
+    from .._core import from_tokenizer_json
 
-    if not path.is_dir():
-        return None
     try:
-        return load(path / "tokenizer.json")
+        return from_tokenizer_json((path / "tokenizer.json" if path.is_dir() else path).read_bytes())
     except (TokenmillError, OSError):
         return None
 
