@@ -42,7 +42,6 @@ EMBEDDINGS = (
     "model.tok_embeddings.weight",
     "gpt_neox.embed_in.weight",
     "backbone.embeddings.weight",
-    "backbone.embedding.weight",
     "model.decoder.embed_tokens.weight",
     "decoder.embed_tokens.weight",
     "transformer.word_embeddings.weight",
@@ -52,11 +51,7 @@ EMBEDDINGS = (
     "bert.embeddings.word_embeddings.weight",
     "embeddings.word_embeddings.weight",
     "roberta.embeddings.word_embeddings.weight",
-    "distilbert.embeddings.word_embeddings.weight",
-    "text_model.embeddings.token_embedding.weight",
     "shared.weight",
-    "transformer.embedding.word_embeddings.weight",
-    "model.transformer.wte.weight",
 )
 """Names under which models keep the rows of their tokens."""
 
@@ -66,10 +61,7 @@ HEADS = (
     "output.weight",
     "embed_out.weight",
     "transformer.output_layer.weight",
-    "model.lm_head.weight",
     "cls.predictions.decoder.weight",
-    "proj_out.weight",
-    "model.transformer.ff_out.weight",
 )
 """Names under which models keep the rows that predict tokens."""
 

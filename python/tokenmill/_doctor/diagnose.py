@@ -27,6 +27,7 @@ def doctor(
     texts: Iterable[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     against: Tokenizer | str | os.PathLike[str] | None = None,
+    load: Callable[[str | os.PathLike[str]], Tokenizer] | None = None,
 ) -> Diagnosis:
     """Every check of docs/doctor.md that there is evidence for: a ``Diagnosis``.
 
@@ -39,6 +40,9 @@ def doctor(
     has. ``config`` is a folder with ``config.json``, ``generation_config.json`` and ``*.safetensors``, or
     one such JSON file, as for ``check_checkpoint``. ``against`` is a tokenizer, or a path of one, that
     this one should equal.
+
+    ``load`` is called with the path in place of ``tokenmill.load``, for files that need a split or special
+    tokens.
 
     Nothing is changed and nothing downloaded but by a name that ``load`` would download. Takes a few
     seconds for a vocabulary of 128,000 tokens, most of it for tokens that no text may reach and for
@@ -53,10 +57,10 @@ def doctor(
     'all 256 bytes are tokens'
     """
     from .._core import Tokenizer
-    from .._load import load
+    from .._load import load as by_default
 
     given = [] if texts is None else _texts(texts)
-    other = load(against) if isinstance(against, str | os.PathLike) else against
+    other = by_default(against) if isinstance(against, str | os.PathLike) else against
     if other is not None and not isinstance(other, Tokenizer):
         raise TypeError(f"against must be a Tokenizer or a path, not {type(against).__name__}")
     if isinstance(tok_or_path, Tokenizer):
@@ -64,7 +68,8 @@ def doctor(
     if not isinstance(tok_or_path, str | os.PathLike):
         raise TypeError(f"a Tokenizer or a path is needed, not {type(tok_or_path).__name__}")
     place = tok_or_path
-    return diagnose(lambda: load(place), place, texts=given, config=config, against=other)
+    loader = by_default if load is None else load
+    return diagnose(lambda: loader(place), place, texts=given, config=config, against=other)
 
 
 def diagnose(

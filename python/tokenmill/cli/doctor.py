@@ -1,4 +1,4 @@
-"""Whether a tokenizer is healthy, and fits its files, a model, a text, or another one.
+"""Whether a tokenizer is healthy, and fits its files, a model or another one.
 
 Each check passes, warns or fails; its line has the evidence and what was seen,
 and below it the way out. Of a folder, the files are compared with one another
@@ -51,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Examine the tokenizer; 1 where something was found."""
     import tokenmill
-    from tokenmill._doctor.diagnose import diagnose
 
     for name, value in (("--config", args.config), ("--against", args.against)):
         if value == "":
@@ -59,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
     given = read_inputs(args.files, tokenizer=args.tokenizer, what="text") if args.files else ()
     texts = [as_text(name, content) for name, content in given]
 
-    def load() -> Tokenizer:
+    def load(_: object) -> Tokenizer:
         return load_tokenizer(args)
 
     against = None if args.against is None else tokenmill.load(args.against, offline=args.offline)
-    diagnosis = diagnose(load, args.tokenizer, texts=texts, config=args.config, against=against)
+    diagnosis = tokenmill.doctor(args.tokenizer, texts=texts, config=args.config, against=against, load=load)
     write_output(args.out, as_json(diagnosis.to_dict()) if args.json else f"{diagnosis}\n".encode())
     return 0 if diagnosis.ok(strict=args.strict) else 1
