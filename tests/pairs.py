@@ -52,6 +52,23 @@ def ranks() -> dict[bytes, int]:
 
 
 @cache
+def small() -> Any:
+    return import_module("tokenmill").train(texts=["low lower lowest"] * 3, vocab_size=260)
+
+
+@cache
+def checkpoint() -> str:
+    """The config.json of a model."""
+    path = Path(tempfile.mkdtemp()) / "config.json"
+    path.write_text('{"vocab_size": 50304}', encoding="utf-8")
+    return str(path)
+
+
+def finding() -> Any:
+    return import_module("tokenmill.findings").Finding("gaps", "pass", "file", "no gap", {"ids": 0})
+
+
+@cache
 def arrow() -> Any:
     return import_module("pyarrow")
 
@@ -212,6 +229,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.difference.Changed": lambda: difference().special_tokens[0],
         "tokenmill.conversion.Conversion": converted,
         "tokenmill.surgery.Surgery": lambda: base().trim(texts=[TEXT]),
+        "tokenmill.findings.Diagnosis": lambda: import_module("tokenmill.findings").Diagnosis((finding(),)),
+        "tokenmill.findings.Finding": finding,
+        "tokenmill.findings.Findings": lambda: import_module("tokenmill.findings").Findings((finding(),)),
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -326,6 +346,14 @@ ARRAYS: dict[str, Any] = {"return_tensors": "np", "pad_id": 0}
 CHAT = [{"role": "user", "content": TEXT}]
 
 TEMPLATE = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}{% endfor %}"
+
+#: Of lists of findings.
+FINDINGS: dict[str, Call] = {
+    "count": lambda o: o.count(None),
+    "index": lambda o: o.index(o[0]),
+    "ok": lambda o: o.ok(strict=True),
+    "to_dict": lambda o: o.to_dict(),
+}
 
 #: Of mappings with `input_ids`.
 MAPPING: dict[str, Call] = {
@@ -458,6 +486,9 @@ METHODS: dict[str, dict[str, Call]] = {
         "to_dict": lambda o: o.to_dict(),
     },
     "tokenmill.surgery.Surgery": {"save": lambda o: o.save(new_path(""))},
+    "tokenmill.findings.Diagnosis": FINDINGS,
+    "tokenmill.findings.Finding": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.findings.Findings": FINDINGS,
     "tokenmill.model_inputs.ModelInputs": dict(sorted({**MAPPING, "to": lambda o: o.to("cpu")}.items())),
     "tokenmill.chunks.Chunks": {
         "__getitem__": lambda o: (o[0], o[::2]),
@@ -596,7 +627,9 @@ METHODS: dict[str, dict[str, Call]] = {
         "convert": lambda o: import_module("tokenmill").convert(
             import_module("tokenmill").train(texts=["low lower"] * 2, num_merges=3), folder() / "t.tiktoken"
         ),
+        "check_checkpoint": lambda o: import_module("tokenmill").check_checkpoint(base(), checkpoint()),
         "count_pretokens": lambda o: import_module("tokenmill").count_pretokens(texts=[TEXT]),
+        "doctor": lambda o: import_module("tokenmill").doctor(small()),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from . import ray as ray
     from . import spark as spark
     from ._counts.counting import count_pretokens
+    from ._doctor.diagnose import doctor
     from ._train import train
+    from .checkpoint import check_checkpoint
     from .chunks import Chunk, Chunks
     from .conversion import Conversion, convert
     from .difference import Difference, diff
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from .explain import Explanation
+    from .findings import Diagnosis, Finding, Findings
     from .model_inputs import ModelInputs, causal_mask, collator
     from .packing import Packed, pack
     from .pretoken_counts import PretokenCounts, merge_counts
@@ -77,9 +80,12 @@ else:
         "Chunks": "chunks",
         "Difference": "difference",
         "Conversion": "conversion",
+        "Diagnosis": "findings",
         "Edit": "editing",
         "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
+        "Finding": "findings",
+        "Findings": "findings",
         "FormatError": "errors",
         "HookError": "errors",
         "InternalError": "errors",
@@ -104,10 +110,13 @@ else:
         "align_labels": "spans",
         "causal_mask": "model_inputs",
         "chat": "chat",
+        "check_checkpoint": "checkpoint",
+        "checkpoint": "checkpoint",
         "chunks": "chunks",
         "datasets": "datasets",
         "diff": "difference",
         "difference": "difference",
+        "doctor": "_doctor.diagnose",
         "duckdb": "duckdb",
         "editing": "editing",
         "collator": "model_inputs",
@@ -119,6 +128,7 @@ else:
         "errors": "errors",
         "explain": "explain",
         "join": "surgery",
+        "findings": "findings",
         "mask_from_spans": "spans",
         "merge_counts": "pretoken_counts",
         "model_inputs": "model_inputs",
@@ -154,6 +164,7 @@ else:
         modules = [
             "algorithms",
             "chat",
+            "checkpoint",
             "chunks",
             "compat",
             "difference",
@@ -162,6 +173,7 @@ else:
             "embedding_plan",
             "errors",
             "explain",
+            "findings",
             "hub",
             "model_inputs",
             "packing",
@@ -181,11 +193,14 @@ __all__ = [
     "Chunks",
     "Conversion",
     "DecodeStream",
+    "Diagnosis",
     "Difference",
     "Edit",
     "EmbeddingPlan",
     "Encoding",
     "Explanation",
+    "Finding",
+    "Findings",
     "FormatError",
     "HookError",
     "InternalError",
@@ -216,11 +231,13 @@ __all__ = [
     "__version__",
     "align_labels",
     "causal_mask",
+    "check_checkpoint",
     "collator",
     "compare_vocab_sizes",
     "convert",
     "count_pretokens",
     "diff",
+    "doctor",
     "join",
     "load",
     "mask_from_spans",

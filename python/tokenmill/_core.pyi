@@ -1131,6 +1131,12 @@ class Tokenizer:
         """The implementation of each stage for encoding and decoding, and the reason for it, as a
         `Plan`: print it, or ask it for a stage by name.
         """
+    def _never_built(self) -> tuple[list[int], list[int]]:
+        """The ids that the model never gives, and those that it gives only for a pretoken with exactly their
+        bytes: two lists, ascending. Added tokens, the unknown token and tokens that spell bytes are in neither.
+        """
+    def _unused_merges(self) -> list[int]:
+        """The ranks of the merges that no text makes, ascending: indices of `merges`."""
     def audit(self, *, seconds: float = 3.0, max_bytes: int = 65_536) -> Audit:
         """How the time of each stage grows with the length of a text, as an `Audit`: the promised
         growth, the reason, and the worst text that was found, with its measured slope. Print it, or

@@ -22,6 +22,7 @@ COMMANDS = (
     "count",
     "chat",
     "inspect",
+    "doctor",
     "info",
     "vocab",
     "curve",

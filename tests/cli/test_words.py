@@ -28,7 +28,7 @@ def test_help_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, command
         (
             "mill",
             "there are train, count-pretokens, encode, decode, count, chunk, chat, inspect, info, vocab, "
-            "lorem, curve, demo",
+            "doctor, lorem, curve, demo",
             "tokenmill --help",
         ),
         ("", "no command is given; there are train", "tokenmill --help"),

@@ -934,6 +934,17 @@ WITHOUT = {
     *(f"EmbeddingPlan.{name}" for name in ("moved", "sources", "tied", "to_dict", "unused")),
     *(f"Surgery.{name}" for name in ("id_map", "promise", "save", "tokenizer")),
     *(
+        f"Finding.{name}"
+        for name in ("check", "details", "evidence", "message", "status", "to_dict", "way_out")
+    ),
+    *(
+        f"{kind}.{name}"
+        for kind in ("Diagnosis", "Findings")
+        for name in ("count", "failed", "findings", "index", "ok", "skipped", "to_dict", "warned")
+    ),
+    "check_checkpoint",
+    "doctor",
+    *(
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")
     ),

@@ -23,6 +23,7 @@ from . import (
     decode,
     demo,
     diff,
+    doctor,
     encode,
     info,
     inspect,
@@ -50,6 +51,7 @@ _COMMANDS = {
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
     "vocab": (vocab, "each token of a tokenizer with its id"),
+    "doctor": (doctor, "whether a tokenizer is healthy, and fits its files, a model, a text, another one"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
     "convert": (convert, "a tokenizer in another format, compared before it is written"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
@@ -117,6 +119,8 @@ def _check_paths(args: argparse.Namespace) -> None:
         "text",
         "target",
         "verify",
+        "config",
+        "against",
     ):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:

@@ -29,18 +29,20 @@ ROLES = {
 _WITH_ID = re.compile("(.+)=([0-9]{1,20})", re.DOTALL)
 
 
-def add_tokenizer(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """``-t`` and what a file without split or special tokens needs beside it."""
+def add_tokenizer(
+    parser: argparse.ArgumentParser, *, required: bool = True, place: str | None = None
+) -> None:
+    """``-t``, or a word called ``place``, and what a file without split or special tokens needs."""
     group = parser.add_argument_group("the tokenizer")
-    group.add_argument(
-        "-t",
-        "--tokenizer",
-        metavar="NAME",
-        required=required,
-        help="tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder; else the name of an "
+    what = (
+        "tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder; else the name of an "
         "encoding such as cl100k_base, or a repository of the Hugging Face hub (owner/name), which are "
-        "downloaded",
+        "downloaded"
     )
+    if place is None:
+        group.add_argument("-t", "--tokenizer", metavar="NAME", required=required, help=what)
+    else:
+        group.add_argument("tokenizer", metavar=place, help=what)
     group.add_argument("--revision", metavar="REV", help="branch, tag or commit of the repository")
     group.add_argument(
         "--offline", action="store_true", help="download nothing: take what was downloaded before"

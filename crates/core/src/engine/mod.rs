@@ -23,6 +23,7 @@ mod offsets;
 mod paths;
 mod pipeline;
 mod plan;
+mod reach;
 mod recognizer;
 mod sink;
 mod source;
@@ -33,6 +34,7 @@ mod worker;
 use std::sync::Arc;
 
 pub use crate::decoded::DecodedSize;
+pub use crate::model::bpe::Unbuilt;
 pub use arranged::{Arranged, Sequence};
 pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};

@@ -59,6 +59,18 @@ impl Tokenizer {
         made_of(py, "Plan", steps.into_iter().map(|step| (step.stage, step.path, step.reason)))
     }
 
+    /// The ids that the model never gives, and those that it gives only for a pretoken with exactly their
+    /// bytes: two lists, ascending. Added tokens, the unknown token and tokens that spell bytes are in neither.
+    fn _never_built(&self, py: Python<'_>) -> PyResult<(Vec<u32>, Vec<u32>)> {
+        let found = run_long(py, None, |watch| self.engine.never_built(watch))?;
+        Ok((found.never, found.whole_only))
+    }
+
+    /// The ranks of the merges that no text makes, ascending: indices of `merges`.
+    fn _unused_merges(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        run_long(py, None, |watch| self.engine.unused_merges(watch))
+    }
+
     /// How the time of each stage grows with the length of a text, as an `Audit`: the promised
     /// growth, the reason, and the worst text that was found, with its measured slope. Print it, or
     /// ask it for a stage by name.

@@ -18,6 +18,7 @@ mod heap;
 mod scratch;
 #[cfg(test)]
 pub(crate) mod tests;
+mod unbuilt;
 mod whole_only;
 
 use tokenmill_kernels::PairTable;
@@ -39,6 +40,7 @@ pub use canonical::{CanonicalCuts, CanonicalMerges, Matcher};
 pub use general::pairs::listed_merges;
 pub use general::steps::{MAX_EXPLAINED_SYMBOLS, MergeStep, MergeSteps};
 pub use scratch::BpeScratch;
+pub use unbuilt::Unbuilt;
 
 /// A compiled BPE model. Immutable.
 #[derive(Debug)]

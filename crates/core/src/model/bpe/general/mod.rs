@@ -24,7 +24,7 @@ use crate::watch::Ticker;
 
 use super::scratch::BpeScratch;
 use dropout::{MergeDropout, merge_with_dropout};
-use merge::{SCAN_LIMIT, merge, write_linked};
+use merge::{SCAN_LIMIT, merge, merge_by_scan, write_linked};
 use sentencepiece::{How, Pieces};
 use symbols::{Chars, Fallback, SymbolWriter};
 
@@ -235,6 +235,22 @@ impl General {
         };
         self.pairs.get().map_or(0, PairTable::memory) + symbols
     }
+}
+
+/// Merges the ids in `scratch.symbols`, which are symbols, by the naive rule; says the rank of each merge.
+///
+/// # Errors
+/// None of its own. Cost: quadratic in the number of symbols.
+pub(super) fn merge_row(
+    pairs: &PairTable,
+    scratch: &mut BpeScratch,
+    mut on_merge: impl FnMut(u32),
+) -> Result<()> {
+    let BpeScratch { symbols, pairs: buffer, .. } = scratch;
+    merge_by_scan::<true, _>(pairs, symbols, buffer, |_, pair| {
+        on_merge((pair >> 32) as u32);
+        Ok(())
+    })
 }
 
 fn text(pretoken: &[u8]) -> Result<&str> {

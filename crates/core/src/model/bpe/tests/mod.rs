@@ -108,3 +108,28 @@ fn ends_of(widths: impl Iterator<Item = usize>) -> Vec<u32> {
         })
         .collect()
 }
+
+/// A token that its own bytes merge past, and the merge that would make it, are reported; nothing else is.
+#[test]
+fn what_no_pretoken_holds_is_found() {
+    use crate::description::Merge;
+
+    // ab merges before bc, so that abc becomes ab c: neither bc c nor a bc ever gives it.
+    let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+    tokens.extend([b"ab".to_vec(), b"bc".to_vec(), b"abc".to_vec()]);
+    let list = TokenList::from_entries((0..).zip(tokens).collect());
+    let merge = |left, right, result| Merge { left, right, result };
+    let (a, b, c) = (u32::from(b'a'), u32::from(b'b'), u32::from(b'c'));
+    let merges = vec![merge(a, b, 256), merge(b, c, 257), merge(a, 257, 258)];
+    let model = BpeDescription::plain(Alphabet::Bytes, list, Merges::Listed(merges));
+    let compiled = Compiled::new(model.clone());
+    let mut ticker = Ticker::new(&Unwatched);
+    let found = compiled.model.unbuilt(&model, &compiled.vocabulary, &mut ticker).unwrap();
+    assert_eq!((found.never, found.whole_only), (vec![258], vec![]));
+    let unused = compiled.model.unused_merges(&model, &compiled.vocabulary, &mut ticker).unwrap();
+    assert_eq!(unused, [2]);
+    let whole = BpeDescription { whole_pretokens: true, ..model };
+    let compiled = Compiled::new(whole.clone());
+    let found = compiled.model.unbuilt(&whole, &compiled.vocabulary, &mut ticker).unwrap();
+    assert_eq!((found.never, found.whole_only), (vec![], vec![258]));
+}
