@@ -38,16 +38,14 @@ def check_rows(files: object, texts: object, field: str | None, column: str | No
 
 
 def settings_of(options: Mapping[str, object]) -> str:
-    """What a manifest says of the settings of a training, as JSON: all that were given, and the main defaults.
+    """What a manifest says of the settings of a training, as JSON: those that were given, and main defaults.
 
     How texts were read is no part of it, so that the same texts give the same manifest.
     """
     with waited_for:
         import json
 
-    settings = {
-        name: value for name, value in options.items() if value is not None and name not in _HOW_READ
-    }
+    settings = {name: value for name, value in options.items() if value is not None and name not in _HOW_READ}
     if settings["model"] == "bpe":
         settings.setdefault("tie_break", "lexicographic")
     if settings["model"] != "unigram":

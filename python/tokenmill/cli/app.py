@@ -25,7 +25,9 @@ from . import (
     info,
     inspect,
     lorem,
+    manifest,
     train,
+    verify,
     vocab,
 )
 from .files import STDIN
@@ -48,6 +50,8 @@ _COMMANDS = {
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
     "vocab": (vocab, "each token of a tokenizer with its id"),
+    "manifest": (manifest, "hashes, fingerprint, ids and golden vectors of a tokenizer, for its folder"),
+    "verify": (verify, "whether a folder is still what its manifest says"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
