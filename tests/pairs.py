@@ -157,6 +157,11 @@ def fresh() -> dict[str, Callable[[], Any]]:
     def counted() -> Any:
         return tokenmill.count_pretokens(texts=[TEXT])
 
+    def verification() -> Any:
+        path = new_path("")
+        base().save(path)
+        return import_module("tokenmill.manifest").verify(path)
+
     def vocab_sizes() -> Any:
         return import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [1000, 2000])
 
@@ -200,6 +205,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
+        "tokenmill.manifest.Verification": verification,
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -562,6 +568,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "word_to_chars": lambda o: o.word_to_chars(1),
         "word_to_tokens": lambda o: o.word_to_tokens(1),
     },
+    "tokenmill.manifest.Verification": {"check": lambda o: o.check()},
     "functions": {
         "algorithms": lambda o: [
             getattr(import_module("tokenmill").algorithms, name)(base(), TEXT) for name in ("heap", "table")
@@ -575,6 +582,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
+        "manifest_of": lambda o: import_module("tokenmill.manifest").manifest_of(base()),
         "merge_counts": lambda o: import_module("tokenmill").merge_counts(
             [import_module("tokenmill").count_pretokens(texts=[TEXT])] * 2
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ._forks import waited_for
@@ -45,7 +45,10 @@ def settings_of(options: Mapping[str, object]) -> str:
     with waited_for:
         import json
 
-    settings = {name: value for name, value in options.items() if value is not None and name not in _HOW_READ}
+    def is_given(value: object) -> bool:
+        return value is not None and not (isinstance(value, Sequence) and len(value) == 0)
+
+    settings = {name: value for name, value in options.items() if is_given(value) and name not in _HOW_READ}
     if settings["model"] == "bpe":
         settings.setdefault("tie_break", "lexicographic")
     if settings["model"] != "unigram":

@@ -24,6 +24,7 @@ MODULES = [
     "tokenmill.chat",
     "tokenmill.errors",
     "tokenmill.explain",
+    "tokenmill.manifest",
     "tokenmill.model_inputs",
     "tokenmill.packing",
     "tokenmill.placeholder",

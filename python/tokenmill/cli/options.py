@@ -162,7 +162,7 @@ def add_special(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def addspecial_tokens(parser: argparse.ArgumentParser, verb: str) -> None:
+def add_special_tokens(parser: argparse.ArgumentParser, verb: str) -> None:
     """``--add-special-tokens``; ``verb`` is what the command does with these."""
     parser.add_argument(
         "--add-special-tokens",
