@@ -267,11 +267,7 @@ fn write(
                 Ok(path.file_name().is_some_and(|name| listed.iter().any(|known| name == known.as_str())))
             };
             let path = if target == path || is_listed(path)? { path } else { &target };
-            write_files(
-                parent(path),
-                vec![(path.file_name().unwrap_or_default().to_owned(), bytes)],
-                saving,
-            )
+            write_files(parent(path), vec![(path.file_name().unwrap_or_default().to_owned(), bytes)], saving)
         }
     }
 }

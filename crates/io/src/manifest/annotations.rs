@@ -45,9 +45,8 @@ impl Annotations {
 
     /// Sets what a caller gives under a key.
     fn set(&mut self, key: &str, value: Value) -> Result<()> {
-        let wrong = |expected: &str, value: &Value| {
-            refused(key, expected.to_owned(), shortened(&value.to_string()))
-        };
+        let wrong =
+            |expected: &str, value: &Value| refused(key, expected.to_owned(), shortened(&value.to_string()));
         match key {
             "think_end_id" => {
                 let id = |value: &Value| value.as_u64().and_then(|id| TokenId::try_from(id).ok());
@@ -170,7 +169,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_given_is_refused_by_its_key() {
-        assert!(error_of(r#"{"padding_side": "left"}"#).starts_with("padding_side: a manifest takes one of "));
+        assert!(
+            error_of(r#"{"padding_side": "left"}"#).starts_with("padding_side: a manifest takes one of ")
+        );
         assert!(error_of(r#"{"padding_side_train": "up"}"#).starts_with("padding_side_train: "));
         assert!(error_of(r#"{"think_end_id": -1}"#).starts_with("think_end_id: "));
         assert!(error_of(r#"{"think_end_id": 4294967296}"#).starts_with("think_end_id: "));

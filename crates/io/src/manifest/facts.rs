@@ -12,8 +12,8 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::{UNICODE_EDITION, known};
 use tokenmill_core::{normalize, watch::Watch};
 
-use super::Entries;
 use super::annotations::{Annotations, refused};
+use super::entries::Entries;
 use super::golden::{Vector, stops, vectors};
 use super::samples::questions;
 use crate::fingerprint::Digests;
@@ -126,12 +126,14 @@ impl UnicodeEdition {
             _ => None,
         });
         let is_regex = |pattern: &Pattern| matches!(pattern, Pattern::Regex(_));
-        let of_text = description.normalizer.iter().any(
-            |step| matches!(step, Normalizer::Replace { pattern, .. } if is_regex(pattern)),
-        );
-        let of_split = description.pre_tokenizer.iter().any(
-            |step| matches!(step, PreTokenizer::Split { pattern, .. } if is_regex(pattern)),
-        );
+        let of_text = description
+            .normalizer
+            .iter()
+            .any(|step| matches!(step, Normalizer::Replace { pattern, .. } if is_regex(pattern)));
+        let of_split = description
+            .pre_tokenizer
+            .iter()
+            .any(|step| matches!(step, PreTokenizer::Split { pattern, .. } if is_regex(pattern)));
         let of_ids = match &description.decoding {
             Decoding::Steps(steps) => {
                 steps.iter().any(|step| matches!(step, Decoder::Replace { pattern, .. } if is_regex(pattern)))
@@ -182,7 +184,8 @@ impl Facts {
         let Annotations { think_end_id, padding_side_train, padding_side_generate, corpus, training } =
             annotations.clone();
         let template = description.chat_templates.iter().find(|(name, _)| *name == ChatTemplates::DEFAULT);
-        let split = Split::of_stages(&description.pre_tokenizer);
+        // A pattern as every file gives it back, in whatever dialect it was asked for.
+        let split = Split::of_stages(&plain.pre_tokenizer);
         let fingerprint = digests.fingerprint();
         let Digests { encode, decode, template: around, chat } = digests;
         let facts = Self {

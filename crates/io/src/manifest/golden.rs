@@ -81,7 +81,10 @@ impl Vector {
     pub(super) fn parts(&self) -> (Question, Answer) {
         let Self { text, pair, special, add_special_tokens, ids, offsets, decoded, unknown_token } =
             self.clone();
-        (Question { text, pair, special, add_special_tokens }, Answer { ids, offsets, decoded, unknown_token })
+        (
+            Question { text, pair, special, add_special_tokens },
+            Answer { ids, offsets, decoded, unknown_token },
+        )
     }
 }
 

@@ -6,13 +6,14 @@
 //! vectors. `annotations` is what has no effect on the tokenizer, `facts` what is found out of an engine, `samples`
 //! chooses the texts of `golden` vectors.
 mod annotations;
+mod entries;
 mod facts;
 mod golden;
 mod samples;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::watch::Watch;
@@ -23,6 +24,7 @@ use crate::known_files::sha256;
 use crate::tokenizer_json::json_error;
 
 pub use annotations::Annotations;
+pub(crate) use entries::{Entries, FileEntry};
 pub(crate) use facts::Facts;
 pub use facts::Mismatch;
 
@@ -77,28 +79,6 @@ struct FilesOfSecondVersion {
     files: BTreeMap<String, FileEntry>,
     ignored: BTreeMap<String, FileEntry>,
 }
-
-/// A file as the manifest knows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileEntry {
-    bytes: u64,
-    sha256: String,
-}
-
-impl FileEntry {
-    /// The entry of a file with these bytes.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        Self { bytes: bytes.len() as u64, sha256: sha256(bytes) }
-    }
-
-    /// The entry of a file with this size and hash.
-    pub(crate) fn new(bytes: u64, sha256: String) -> Self {
-        Self { bytes, sha256 }
-    }
-}
-
-/// Files by name.
-pub(crate) type Entries = BTreeMap<String, FileEntry>;
 
 /// The text of a manifest. `main` is the name of the file with the vocabulary, one of `files`.
 pub(crate) fn write(main: &str, files: &Entries, ignored: &Entries, facts: &Facts) -> Result<Vec<u8>> {
@@ -226,11 +206,7 @@ impl Manifest {
     ///
     /// # Errors
     /// As [`Facts::of`].
-    pub(crate) fn compare_facts(
-        &self,
-        engine: &Engine,
-        watch: &dyn Watch,
-    ) -> Result<(Vec<Mismatch>, usize)> {
+    pub(crate) fn compare_facts(&self, engine: &Engine, watch: &dyn Watch) -> Result<(Vec<Mismatch>, usize)> {
         match &self.facts {
             WrittenFacts::Second(facts) => facts.compare(engine, watch),
             WrittenFacts::First { vocab_size, special_tokens } => {

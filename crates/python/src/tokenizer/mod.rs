@@ -26,8 +26,8 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::description::{Additions, Description, HookName};
 use tokenmill_core::engine::Engine;
-use tokenmill_io::{Annotations, SaveOptions};
 use tokenmill_io::fingerprint::Digests;
+use tokenmill_io::{Annotations, SaveOptions};
 use tokenmill_kernels::MadeOnce;
 
 use crate::convert;
