@@ -16,7 +16,11 @@ from typing import Any
 Parts = dict[str, Any]
 Edit = Callable[[random.Random, Parts], object]
 
-TEXTS = ["low lower lowest don't 123 4567", "newest widest NEW Näive näive", "low low \n\n  lower 12 2024"] * 4
+TEXTS = [
+    "low lower lowest don't 123 4567",
+    "newest widest NEW Näive näive",
+    "low low \n\n  lower 12 2024",
+] * 4
 
 
 # ---- tokenizers to change ---------------------------------------------------------------------
@@ -130,7 +134,8 @@ def with_template(parts: Parts, tokens: dict[str, int]) -> Parts:
         "single": [*piece, *last],
         "pair": [*piece, *last, {"Sequence": {"id": "B", "type_id": 1}}],
         "special_tokens": {
-            literal: {"id": literal, "ids": [number], "tokens": [literal]} for literal, number in tokens.items()
+            literal: {"id": literal, "ids": [number], "tokens": [literal]}
+            for literal, number in tokens.items()
         },
     }
     return parts

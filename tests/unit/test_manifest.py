@@ -34,7 +34,12 @@ SEED_NAMES = [
 @pytest.fixture(scope="module")
 def tok(native: Any) -> Any:
     made = native.train(
-        texts=TEXTS, vocab_size=280, split="llama3", special_tokens=["<s>", "<e>"], bos_token="<s>", eos_token="<e>"
+        texts=TEXTS,
+        vocab_size=280,
+        split="llama3",
+        special_tokens=["<s>", "<e>"],
+        bos_token="<s>",
+        eos_token="<e>",
     )
     return made.with_chat_template("{% for m in messages %}<s>{{ m.content }}<e>{% endfor %}")
 
@@ -324,7 +329,10 @@ def test_a_file_that_is_gone_or_no_tokenizer_is_a_finding(folder: Path) -> None:
     assert fields(folder)[0] == "files.tokenizer.json.sha256"
     (folder / "tokenizer.json").unlink()
     verified = manifest.verify(folder)
-    assert (verified.findings[0].field, verified.findings[0].found) == ("files.tokenizer.json", "no such file")
+    assert (verified.findings[0].field, verified.findings[0].found) == (
+        "files.tokenizer.json",
+        "no such file",
+    )
     with pytest.raises(ManifestError):
         verified.check()
 
@@ -348,7 +356,9 @@ def test_a_file_that_is_gone_or_no_tokenizer_is_a_finding(folder: Path) -> None:
         (lambda m: m.update(vocab_size=1), "vocab_size"),
     ],
 )
-def test_every_field_is_compared(folder: Path, change: Callable[[dict[str, Any]], object], field: str) -> None:
+def test_every_field_is_compared(
+    folder: Path, change: Callable[[dict[str, Any]], object], field: str
+) -> None:
     edit(folder / "tokenmill.json", change)
     assert fields(folder)[0] == field
 
@@ -383,7 +393,10 @@ def test_a_damaged_manifest_names_the_field(
 def test_a_manifest_that_lists_other_folders_opens_nothing_there(folder: Path) -> None:
     (folder.parent / "secret").write_text("x", encoding="utf-8")
     entry = {"bytes": 1, "sha256": "0" * 64}
-    edit(folder / "tokenmill.json", lambda parts: parts["files"].update({"../secret": entry, "/etc/passwd": entry}))
+    edit(
+        folder / "tokenmill.json",
+        lambda parts: parts["files"].update({"../secret": entry, "/etc/passwd": entry}),
+    )
     from tokenmill import manifest
 
     found = {finding.field: finding.found for finding in manifest.verify(folder).findings}
@@ -433,7 +446,9 @@ def test_the_schema_describes_what_is_written(native: Any, tok: Any, folder: Pat
         native.Tokenizer.from_tokens([b"a", b"b", b"ab"]),
         native.train(texts=TEXTS, vocab_size=262, normalizer="NFC", allowed_merges="[a-z]+"),
         native.train(texts=TEXTS, vocab_size=40, model="unigram"),
-        native.train(texts=TEXTS, vocab_size=40, model="wordpiece", special_tokens=["[UNK]"], unk_token="[UNK]"),
+        native.train(
+            texts=TEXTS, vocab_size=40, model="wordpiece", special_tokens=["[UNK]"], unk_token="[UNK]"
+        ),
         tok.with_splitter(None),
     ]
     for made in [manifest_in(folder), *(manifest.manifest_of(other) for other in tokenizers)]:
