@@ -174,6 +174,11 @@ def fresh() -> dict[str, Callable[[], Any]]:
     def counted() -> Any:
         return tokenmill.count_pretokens(texts=[TEXT])
 
+    def verification() -> Any:
+        path = new_path("")
+        base().save(path)
+        return import_module("tokenmill.manifest").verify(path)
+
     def vocab_sizes() -> Any:
         return import_module("tokenmill").compare_vocab_sizes(base(), TEXT, [1000, 2000])
 
@@ -232,6 +237,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.findings.Diagnosis": lambda: import_module("tokenmill.findings").Diagnosis((finding(),)),
         "tokenmill.findings.Finding": finding,
         "tokenmill.findings.Findings": lambda: import_module("tokenmill.findings").Findings((finding(),)),
+        "tokenmill.manifest.Verification": verification,
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -617,6 +623,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "word_to_chars": lambda o: o.word_to_chars(1),
         "word_to_tokens": lambda o: o.word_to_tokens(1),
     },
+    "tokenmill.manifest.Verification": {"check": lambda o: o.check()},
     "functions": {
         "algorithms": lambda o: [
             getattr(import_module("tokenmill").algorithms, name)(base(), TEXT) for name in ("heap", "table")
@@ -636,6 +643,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
         "join": lambda o: import_module("tokenmill").join(base(), base()),
+        "manifest_of": lambda o: import_module("tokenmill.manifest").manifest_of(base()),
         "merge_counts": lambda o: import_module("tokenmill").merge_counts(
             [import_module("tokenmill").count_pretokens(texts=[TEXT])] * 2
         ),

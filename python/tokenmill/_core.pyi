@@ -55,6 +55,7 @@ __all__ = [
     "json_lines",
     "known_split",
     "load_file",
+    "manifest_of_folder",
     "mask_rows",
     "not_text",
     "pad_rows",
@@ -64,6 +65,7 @@ __all__ = [
     "train_counts",
     "train_files",
     "train_texts",
+    "verify_folder",
     "written_stages",
 ]
 __version__: str
@@ -689,6 +691,8 @@ class Tokenizer:
         """
     def _repr_html_(self) -> str:
         """What a notebook shows."""
+    def _manifest(self, manifest: Mapping[str, object] | None = None) -> str:
+        """The manifest, as JSON, that saving into a new folder writes; `manifest` is as in `save`."""
     @property
     def _hook_names(self) -> list[str | None]:
         """The functions of Python that it calls: their names, None for one without."""
@@ -2065,6 +2069,7 @@ class Tokenizer:
         ]
         | None = None,
         lossy: bool = False,
+        manifest: Mapping[str, object] | None = None,
     ) -> None:
         """Saves the tokenizer atomically, with the same bytes every time.
 
@@ -2074,6 +2079,10 @@ class Tokenizer:
         tokenizer.json, `*.tiktoken` ranks, `*.gguf` a GGUF file without tensors, `tekken.json` that of Mistral,
         `vocab.json` the pair vocab.json and merges.txt; `format` overrides the name. What a format cannot hold is a `FormatError`, unless
         `lossy=True`.
+
+        `manifest` is what the manifest of the folder says that no tokenizer knows: `think_end_id`,
+        `padding_side_train`, `padding_side_generate`, and `corpus` (any JSON). Loading the folder keeps it; None
+        as a value takes it back. Another key, and a value that cannot be, is a `ManifestError`.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.save("low.json")
@@ -2127,8 +2136,29 @@ def register_hook(name: str, function: Callable[[str], Any], /) -> None:
     an empty name.
     """
 
-def from_state(state: bytes, split: str | None = None, /) -> Tokenizer:
-    """Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by."""
+def manifest_of_folder(
+    path: str | os.PathLike[str],
+    *,
+    split: str | None = None,
+    additions: dict[str, object],
+    manifest: Mapping[str, object] | None = None,
+    writes: bool = False,
+) -> str:
+    """The manifest of a folder as it is, as JSON, with what `manifest` says; see `Tokenizer.save`. With `writes` it is
+    written into the folder, too.
+    """
+
+def verify_folder(
+    path: str | os.PathLike[str], *, split: str | None = None, additions: dict[str, object]
+) -> tuple[int, int, int, list[tuple[str, str, str]]]:
+    """What of a folder is not as its manifest says: (field, expected, found) of each, with the version of the manifest
+    before them, and the numbers of files and of vectors that were compared.
+    """
+
+def from_state(state: bytes, split: str | None = None, annotations: str | None = None, /) -> Tokenizer:
+    """Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by,
+    `annotations` what is known of it without effect on what it does, as JSON.
+    """
 
 def encoding_from_state(state: bytes, /) -> Encoding:
     """Restores an encoding from the bytes of a pickle."""

@@ -32,6 +32,7 @@ def load(
     revision: str | None = None,
     offline: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
+    expected_fingerprint: str | None = None,
 ) -> Tokenizer:
     """Read a tokenizer from disk, or by the name of a published one.
 
@@ -79,6 +80,9 @@ def load(
     ``cache_bytes`` bounds the caches of all threads together, which keep pretokens of the texts so far with
     their ids; ``None`` is 32 MiB. It changes no result; a tokenizer made from this one has its own.
 
+    ``expected_fingerprint`` is the ``fingerprint`` of the tokenizer that a model was trained with. Another
+    tokenizer is a ``ManifestError`` with both. Chat templates and file layouts do not count.
+
     Raises ``FormatError`` with file, field and reason for what is broken or cannot be told apart, and
     ``OSError`` for a file that is missing or cannot be read: ``FileNotFoundError`` also for a name that
     stands for nothing and for what is not in the cache offline, ``ConnectionError`` for a server that
@@ -87,6 +91,10 @@ def load(
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise TypeError(f"path must be str or os.PathLike, not {type(path).__name__}")
+    if expected_fingerprint is not None and not isinstance(expected_fingerprint, str):
+        raise TypeError(
+            f"expected_fingerprint must be str or None, not {type(expected_fingerprint).__name__}"
+        )
     of_encoding: Mapping[str, int] = {}
     if revision is not None or (isinstance(path, str) and not os.path.lexists(path)):
         with waited_for:
@@ -114,4 +122,24 @@ def load(
         hooks=hooks,
         cache_bytes=cache_bytes,
     )
-    return tokenizer.with_special_tokens(special_tokens) if of_encoding and special_tokens else tokenizer
+    if of_encoding and special_tokens:
+        tokenizer = tokenizer.with_special_tokens(special_tokens)
+    if expected_fingerprint is not None:
+        _check_fingerprint(tokenizer, path, expected_fingerprint)
+    return tokenizer
+
+
+def _check_fingerprint(tokenizer: Tokenizer, path: str | os.PathLike[str], expected: str) -> None:
+    found = tokenizer.fingerprint
+    if found == expected:
+        return
+    with waited_for:
+        from .errors import ManifestError
+
+    raise ManifestError(
+        f"{os.fspath(path)}: fingerprint: expected {expected}, found {found}: this is not the tokenizer "
+        "that was asked for; load it without expected_fingerprint= to see what it is",
+        field="fingerprint",
+        expected=expected,
+        found=found,
+    )

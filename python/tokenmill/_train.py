@@ -11,7 +11,7 @@ from ._core import Tokenizer
 from ._forks import waited_for
 from ._progress import follower
 from ._reading import check_literals, contradiction, differences, facts_of, filled, refuse, resolved
-from ._train_inputs import SupportsArrow, check_rows, expand, merge_filter, misuse, weights
+from ._train_inputs import SupportsArrow, check_rows, expand, merge_filter, misuse, settings_of, weights
 from .pretoken_counts import PretokenCounts
 
 if TYPE_CHECKING:
@@ -475,6 +475,7 @@ def train(
         options["split"] = base.split or "none"
     if counted is not None and (found := differences(counted[1].reading, facts_of(options))):
         raise contradiction("the counts", "asked for", found)
+    options["settings"] = settings_of({**options, "allowed_merges": allowed_merges})
     with follower(progress) as follow:
         if counted is not None:
             return _core.train_counts(counted[0], counted[1].figures, options, follow)

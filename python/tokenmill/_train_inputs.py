@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from ._forks import waited_for
 from .errors import TrainingError
 from .sources import expand
 
-__all__ = ["SupportsArrow", "check_rows", "expand", "merge_filter", "misuse", "weights"]
+__all__ = ["SupportsArrow", "check_rows", "expand", "merge_filter", "misuse", "settings_of", "weights"]
+
+_HOW_READ = ("documents", "column", "num_threads", "return_ids")
+"""Options that say how texts reach the training, and not what is learned of them."""
 
 
 class _Array(Protocol):
@@ -32,6 +35,34 @@ def check_rows(files: object, texts: object, field: str | None, column: str | No
     is_arrow = hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__")
     if files is None and column is not None and not is_arrow:
         raise misuse("column= is for Parquet and Arrow files, and for tables as texts=")
+
+
+def settings_of(options: Mapping[str, object]) -> str:
+    """What a manifest says of the settings of a training, as JSON: those that were given, and main defaults.
+
+    How texts were read is no part of it, so that the same texts give the same manifest.
+    """
+    with waited_for:
+        import json
+
+    def is_given(value: object) -> bool:
+        return value is not None and not (isinstance(value, Sequence) and len(value) == 0)
+
+    settings = {name: value for name, value in options.items() if is_given(value) and name not in _HOW_READ}
+    if settings["model"] == "bpe":
+        settings.setdefault("tie_break", "lexicographic")
+    if settings["model"] != "unigram":
+        settings.setdefault("min_frequency", 2)
+    return json.dumps(settings, sort_keys=True, default=_plain)
+
+
+def _plain(value: object) -> object:
+    """Something that JSON has no form for: a number of another library, or a function by its name."""
+    if hasattr(value, "__index__"):
+        return operator.index(value)
+    if isinstance(value, Iterable):
+        return list(value)
+    return getattr(value, "__name__", type(value).__name__)
 
 
 def merge_filter(pattern: str) -> Callable[[bytes], bool]:

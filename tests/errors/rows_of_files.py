@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import bz2
 import gzip
+import importlib
 import json
 import lzma
 import pickle
@@ -315,8 +316,8 @@ FORMAT = rows(
     ("two rank files", several_rank_files, "name one of them", broken("unknown", None)),
     (
         "a manifest of the future",
-        lambda native, folder: edited_manifest(native, folder, lambda m: m.update(manifest_version=2)),
-        "manifest version 2",
+        lambda native, folder: edited_manifest(native, folder, lambda m: m.update(manifest_version=3)),
+        "manifest version 3",
         broken("version", "manifest_version", path="m/tokenmill.json"),
     ),
     (
@@ -428,5 +429,28 @@ MANIFEST = rows(
         ),
         "00" * 32,
         {"expected": f"sha256 {'00' * 32}"},
+    ),
+    (
+        "a key that no manifest has",
+        with_tok(lambda tok, folder: tok.save(folder / "m", manifest={"padding_side": "left"})),
+        "padding_side: a manifest takes one of",
+        {"field": "padding_side", "found": '"padding_side"'},
+    ),
+    (
+        "a side that is none",
+        with_tok(lambda tok, folder: tok.save(folder / "m", manifest={"padding_side_train": "up"})),
+        'not "up"',
+        {"field": "padding_side_train", "found": '"up"'},
+    ),
+    (
+        "another fingerprint",
+        with_tok(
+            lambda tok, folder: (
+                tok.save(folder / "m"),
+                importlib.import_module("tokenmill").load(folder / "m", expected_fingerprint="tm1-0"),
+            )
+        ),
+        "this is not the tokenizer that was asked for",
+        {"field": "fingerprint", "expected": "tm1-0"},
     ),
 )

@@ -26,6 +26,7 @@ MODULES = [
     "tokenmill.errors",
     "tokenmill.explain",
     "tokenmill.findings",
+    "tokenmill.manifest",
     "tokenmill.model_inputs",
     "tokenmill.packing",
     "tokenmill.placeholder",

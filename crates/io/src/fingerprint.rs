@@ -33,7 +33,16 @@ impl Digests {
     /// # Errors
     /// A format error for a hook without a name.
     pub fn of(engine: &Engine) -> Result<Self> {
+        Ok(Self::with_description(engine)?.0)
+    }
+
+    /// The digests, and the description that they are of: one for all notations of the same tokenizer.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub(crate) fn with_description(engine: &Engine) -> Result<(Self, Description)> {
         engine.description().check_hooks_have_names()?;
+        let plain = engine.canonical().without_idle_parts();
         let Description {
             added_tokens,
             normalizer,
@@ -46,10 +55,10 @@ impl Digests {
             roles,
             defaults,
             chat_templates,
-        } = engine.canonical().without_idle_parts();
+        } = &plain;
         let vocabulary = engine.vocabulary();
         // Without steps, a token decodes to its bytes: `Ġ` may be a space or itself.
-        let text = |id: u32| match &decoding {
+        let text = |id: u32| match decoding {
             Decoding::Bytes => vocabulary.decoded(id).map(<[u8]>::to_vec),
             _ => vocabulary.written(id).map(String::into_bytes),
         };
@@ -58,17 +67,18 @@ impl Digests {
         let special: Vec<u32> =
             added_tokens.iter().filter(|token| token.is_special).map(|token| token.id).collect();
         let mut around: Vec<&dyn Written> =
-            vec![&post_processor, &truncation, &padding, &roles, &defaults.special_as_text];
+            vec![post_processor, truncation, padding, roles, &defaults.special_as_text];
         // Without them the digest is that of tokenizers that cannot have them.
         if defaults.limits.is_some() {
             around.push(&defaults.limits);
         }
-        Ok(Self {
-            encode: digest("encode", &[&added_tokens, &normalizer, &pre_tokenizer, &model]),
-            decode: digest("decode", &[&decoding, &texts, &special, &defaults.clean_up_spaces]),
+        let digests = Self {
+            encode: digest("encode", &[added_tokens, normalizer, pre_tokenizer, model]),
+            decode: digest("decode", &[decoding, &texts, &special, &defaults.clean_up_spaces]),
             template: digest("template", &around),
-            chat: digest("chat", &[&chat_templates]),
-        })
+            chat: digest("chat", &[chat_templates]),
+        };
+        Ok((digests, plain))
     }
 
     /// The fingerprint: `tm1-` and 64 hexadecimal digits.

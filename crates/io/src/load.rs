@@ -1,7 +1,7 @@
 //! Loads a tokenizer. In: a path and the caller's options. Out: an engine and a report. Formats are
 //! detected by content.
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tokenmill_core::compile::{compile, compile_with_additions};
 use tokenmill_core::description::{AddedToken, Additions, Description, ModelDescription, Split};
@@ -16,6 +16,7 @@ use crate::chat_files;
 use crate::files::{self, Snapshot};
 use crate::folder::Loaded;
 use crate::formats::{self, FileFormat};
+use crate::main_file::file_in;
 use crate::manifest::{self, SETTINGS};
 use crate::report::Report;
 use crate::save::SAVED;
@@ -49,51 +50,89 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     let is_folder = path.is_dir();
     let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
     let mut report = Report::on_folder(folder, options.strict);
-    let report = &mut report;
     let engine = if is_folder {
-        let templates = chat_files::in_folder(path)?;
-        let names = SAVED.into_iter().chain(SETTINGS).map(OsStr::new);
-        let files = Snapshot::take(path, names.chain(templates.iter().map(OsString::as_os_str)), watch)?;
-        let (loaded, templates) = folder::load(&files, report)?;
-        // A GGUF file has templates of its own.
-        let with_templates = |description: Description| {
-            if templates.is_empty() {
-                return description;
-            }
-            Description { chat_templates: templates, ..description }
-        };
-        let engine = match loaded {
-            Loaded::Described(description) => with_own_split(*description, options, "folder")
-                .map(with_templates)
-                .and_then(|description| compile_extended(description, options, report, watch))
-                .map_err(|error| error.in_file(path))?,
-            Loaded::File(named) => {
-                let path = file_in(&files)?;
-                let options = LoadOptions {
-                    names_all_special: !named.special_tokens.is_empty(),
-                    additions: named.overridden_by(&options.additions),
-                    ..options.clone()
-                };
-                read_file(&path, &files, &options, report)
-                    .map(with_templates)
-                    .and_then(|description| compile_extended(description, &options, report, watch))
-                    .map_err(|error| error.in_file(&path))?
-            }
-        };
-        report_changed(&files, report)?;
-        note_settings(&files, report);
-        engine
+        load_folder(&take_folder(path, watch)?, options, &mut report, watch)?
     } else {
         // Files that complete this one are in the same folder.
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         let files = Snapshot::take(folder, names, watch)?;
-        let engine = read_file(path, &files, options, report)
-            .and_then(|description| compile_extended(description, options, report, watch))
+        let engine = read_file(path, &files, options, &mut report)
+            .and_then(|description| compile_extended(description, options, &mut report, watch))
             .map_err(|error| error.in_file(path))?;
-        report_changed(&files, report)?;
+        report_changed(&files, &mut report)?;
+        take_annotations(&files, &mut report)?;
         engine
     };
-    Ok((engine, std::mem::take(report)))
+    Ok((engine, report))
+}
+
+/// The files of a folder that belong to a tokenizer, or may.
+///
+/// # Errors
+/// As [`Snapshot::take`].
+pub(crate) fn take_folder<'w>(path: &Path, watch: &'w dyn Watch) -> Result<Snapshot<'w>> {
+    let templates = chat_files::in_folder(path)?;
+    let names = SAVED.into_iter().chain(SETTINGS).map(OsStr::new);
+    Snapshot::take(path, names.chain(templates.iter().map(OsString::as_os_str)), watch)
+}
+
+/// Loads a folder from its files.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_folder(
+    files: &Snapshot<'_>,
+    options: &LoadOptions,
+    report: &mut Report,
+    watch: &dyn Watch,
+) -> Result<Engine> {
+    let path = files.folder();
+    let (loaded, templates) = folder::load(files, report)?;
+    // A GGUF file has templates of its own.
+    let with_templates = |description: Description| {
+        if templates.is_empty() {
+            return description;
+        }
+        Description { chat_templates: templates, ..description }
+    };
+    let engine = match loaded {
+        Loaded::Described(description) => with_own_split(*description, options, "folder")
+            .map(with_templates)
+            .and_then(|description| compile_extended(description, options, report, watch))
+            .map_err(|error| error.in_file(path))?,
+        Loaded::File(named) => {
+            let path = file_in(files)?;
+            let options = LoadOptions {
+                names_all_special: !named.special_tokens.is_empty(),
+                additions: named.overridden_by(&options.additions),
+                ..options.clone()
+            };
+            read_file(&path, files, &options, report)
+                .map(with_templates)
+                .and_then(|description| compile_extended(description, &options, report, watch))
+                .map_err(|error| error.in_file(&path))?
+        }
+    };
+    report_changed(files, report)?;
+    note_settings(files, report);
+    take_annotations(files, report)?;
+    Ok(engine)
+}
+
+/// Takes over what the manifest says without effect on the tokenizer, if the vocabulary is read from the file that it
+/// speaks of.
+fn take_annotations(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
+    let Some(manifest) = files.manifest()? else { return Ok(()) };
+    let changed = files.changed();
+    if !files.used().iter().any(|name| manifest.is_main(name) && !changed.contains(name)) {
+        return Ok(());
+    }
+    let (annotations, split) = manifest.annotations();
+    if let Some(name) = split.and_then(known::name_given) {
+        report.set_split_name(name);
+    }
+    report.set_annotations(annotations);
+    Ok(())
 }
 
 /// Reports files that were read although they were changed after the last save.
@@ -144,6 +183,7 @@ fn read_file(
     report.set_file(&name_of(path));
     let start = files::start(&mut source, gguf::MAGIC.len() as u64)?;
     if start == gguf::MAGIC {
+        files.note_used(&name_of(path));
         let description = gguf::load(source, start, options.split.as_ref(), report)?;
         report.add_parts(&description);
         return Ok(description);
@@ -227,51 +267,8 @@ fn find_shadowed(
     Ok(())
 }
 
-/// The files that are searched for in a folder, most complete first.
-const IN_FOLDERS: [&str; 5] = ["tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "vocab.txt"];
-
 /// Files that may complete a file of any name.
 const BESIDE: [&str; 2] = ["vocab.json", "merges.txt"];
-
-/// Extensions that are accepted if the folder has one such file.
-const ENDINGS: [&str; 3] = ["tiktoken", "model", "gguf"];
-
-fn file_in(files: &Snapshot<'_>) -> Result<PathBuf> {
-    let folder = files.folder();
-    // The files of the last save come first.
-    let listed = files.listed()?.unwrap_or_default();
-    for name in listed.iter().map(String::as_str).chain(IN_FOLDERS) {
-        // Names in a manifest are untrusted: only files in the folder are opened.
-        let is_plain = Path::new(name).file_name() == Some(name.as_ref());
-        if is_plain && name != "merges.txt" && !chat_files::is_template(name) && files.has(name) {
-            return Ok(folder.join(name));
-        }
-    }
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| Error::from(error).in_file(folder))? {
-        let path = entry.map_err(|error| Error::from(error).in_file(folder))?.path();
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
-            found.push(path);
-        }
-    }
-    match found.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => {
-            let reason =
-                format!("the folder holds no {}, .{} file", IN_FOLDERS.join(", "), ENDINGS.join(", ."));
-            Err(Error::format(Defect::Missing, reason).in_file(folder))
-        }
-        several => {
-            let reason = format!(
-                "the folder holds {} .{} files; name one of them",
-                several.len(),
-                ENDINGS.join(", .")
-            );
-            Err(Error::format(Defect::Unknown, reason).in_file(folder))
-        }
-    }
-}
 
 /// Parses the bytes of a file; `beside` reads another file of its folder.
 fn parse(

@@ -8,6 +8,8 @@ use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{Decoding, Description, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
 
+use crate::manifest::Annotations;
+
 /// The findings of loading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
@@ -16,6 +18,8 @@ pub struct Report {
     notes: Vec<String>,
     /// The name of the split that belongs to a published file.
     split_name: Option<&'static str>,
+    /// What the manifest beside the files says without effect on the tokenizer.
+    annotations: Annotations,
     is_strict: bool,
     /// The folder of the files.
     folder: PathBuf,
@@ -65,9 +69,19 @@ impl Report {
         &self.notes
     }
 
-    /// The name of the split of a published file that holds none itself.
+    /// The name of the split, of a published file that holds none itself or as the manifest has it.
     pub fn split_name(&self) -> Option<&'static str> {
         self.split_name
+    }
+
+    /// What the manifest beside the files says that has no effect on the tokenizer.
+    pub fn annotations(&self) -> &Annotations {
+        &self.annotations
+    }
+
+    /// Records what the manifest beside the files says.
+    pub(crate) fn set_annotations(&mut self, annotations: Annotations) {
+        self.annotations = annotations;
     }
 
     /// Records the name of the split of a published file.

@@ -10,7 +10,7 @@ use tokenmill_core::watch::Watch;
 
 use crate::files::{self, FolderWriter, SavedFile, Snapshot, Source, Target};
 use crate::folder::LOSSY;
-use crate::manifest::{self, SETTINGS};
+use crate::manifest::{self, Annotations, Facts, FileEntry, SETTINGS};
 use crate::{
     chat_files, dialects, folder, gguf, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_merges,
     vocab_txt,
@@ -106,11 +106,41 @@ impl Format {
 
 /// Options of a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SaveOptions {
+pub struct SaveOptions<'a> {
     /// The format; by default the path decides.
     pub format: Option<Format>,
     /// Saves even if the format cannot hold everything.
     pub lossy: bool,
+    /// What the manifest says that has no effect on the tokenizer.
+    pub annotations: Option<&'a Annotations>,
+    /// Was the caller given annotations for this save? Then there must be a manifest.
+    pub needs_manifest: bool,
+    /// The name that the split was asked for by.
+    pub split_name: Option<&'static str>,
+}
+
+/// A save: the engine, what its manifest says, and who watches.
+struct Saving<'a> {
+    engine: &'a Engine,
+    options: SaveOptions<'a>,
+    watch: &'a dyn Watch,
+}
+
+impl Saving<'_> {
+    fn facts(&self) -> Result<Facts> {
+        let nothing = Annotations::default();
+        let annotations = self.options.annotations.unwrap_or(&nothing);
+        Facts::of(self.engine, annotations, self.options.split_name, self.watch)
+    }
+
+    /// Refuses annotations for a save that writes no manifest.
+    fn refuse_manifest(&self) -> Result<()> {
+        if !self.options.needs_manifest {
+            return Ok(());
+        }
+        let reason = "a single file has no manifest beside it; save to a folder, or leave manifest= out";
+        Err(Error::format(Defect::CannotHold, reason).at("manifest"))
+    }
 }
 
 /// Saves a tokenizer. A folder, or a path without an ending (one with a digit, as in `qwen2.5`, is part of the name),
@@ -119,7 +149,7 @@ pub struct SaveOptions {
 ///
 /// # Errors
 /// A format error that names what the format cannot hold, unless `lossy`; errors of the operating system.
-pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watch) -> Result<()> {
+pub fn save(engine: &Engine, path: &Path, options: SaveOptions<'_>, watch: &dyn Watch) -> Result<()> {
     if path.as_os_str().is_empty() {
         return Err(Error::from(std::io::Error::from(std::io::ErrorKind::NotFound)).in_file(path));
     }
@@ -139,8 +169,29 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
         let reason = "no format goes by this name; use a folder (with a slash at its end), vocab.txt, a name that ends in .json, .model, .gguf or .tiktoken, or format=";
         return Err(Error::format(Defect::Unknown, reason).in_file(path));
     };
-    let files = contents(engine, is_folder, format, options.lossy).map_err(|error| error.in_file(path))?;
-    write(engine, path, is_folder, format, files, watch).map_err(|error| error.in_file(path))
+    let (files, converted) =
+        contents(engine, is_folder, format, options.lossy).map_err(|error| error.in_file(path))?;
+    let saving = Saving { engine: converted.as_ref().unwrap_or(engine), options, watch };
+    write(&saving, path, is_folder, format, files).map_err(|error| error.in_file(path))
+}
+
+/// The manifest that saving into a new folder writes.
+///
+/// # Errors
+/// As [`save`], but for the operating system.
+pub fn manifest_of(engine: &Engine, options: SaveOptions<'_>, watch: &dyn Watch) -> Result<String> {
+    let format = options.format.unwrap_or_else(|| Format::of_folder(engine));
+    let (files, converted) = contents(engine, true, format, options.lossy)?;
+    let saving = Saving { engine: converted.as_ref().unwrap_or(engine), options, watch };
+    let text = manifest_text(&files, &[], &saving.facts()?)?;
+    String::from_utf8(text).map_err(|error| Error::internal(format!("manifest: {error}")))
+}
+
+/// The text of the manifest of these files, of which the first has the vocabulary.
+fn manifest_text(files: &[SavedFile], ignored: &[SavedFile], facts: &Facts) -> Result<Vec<u8>> {
+    let entry = |(name, bytes): &SavedFile| (name.to_string_lossy().into_owned(), FileEntry::of(bytes));
+    let main = files.first().map(|(name, _)| name.to_string_lossy()).unwrap_or_default();
+    manifest::write(&main, &files.iter().map(entry).collect(), &ignored.iter().map(entry).collect(), facts)
 }
 
 /// May a name be that of a folder? An ending with a digit is a version (`qwen2.5`); other endings are those of
@@ -149,8 +200,14 @@ fn may_name_folder(path: &Path) -> bool {
     path.extension().is_none_or(|ending| ending.to_string_lossy().chars().any(|c| c.is_ascii_digit()))
 }
 
-/// The files of a tokenizer; all are produced before any is written.
-fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Result<Vec<SavedFile>> {
+/// The files of a tokenizer, that with the vocabulary first; all are produced before any is written. With them the
+/// engine of what they say, where that is not the given one.
+fn contents(
+    engine: &Engine,
+    is_folder: bool,
+    format: Format,
+    lossy: bool,
+) -> Result<(Vec<SavedFile>, Option<Engine>)> {
     if format.is_bare() && !lossy {
         refuse_loss(engine, format)?;
     }
@@ -202,56 +259,56 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
         _ if templates.is_empty() || lossy => {}
         _ => return Err(refuse_templates(engine, is_folder)),
     }
-    Ok(files)
+    Ok((files, converted))
 }
 
 fn write(
-    engine: &Engine,
+    saving: &Saving<'_>,
     path: &Path,
     is_folder: bool,
     format: Format,
     files: Vec<SavedFile>,
-    watch: &dyn Watch,
 ) -> Result<()> {
     if is_folder {
         std::fs::create_dir_all(path)?;
-        return write_folder(path, files, engine, watch);
+        return write_folder(path, files, saving);
     }
     if format == Format::VocabMerges {
         // Both files have fixed names, whichever of them the path names.
-        return write_files(parent(path), files, engine, watch);
+        return write_files(parent(path), files, saving);
     }
     let Some((_, bytes)) = files.into_iter().next() else { return Ok(()) };
     match Target::of(path)? {
-        Target::Stream(path) => files::write_to_stream(&path, &bytes, watch),
+        Target::Stream(path) => {
+            saving.refuse_manifest()?;
+            files::write_to_stream(&path, &bytes, saving.watch)
+        }
         Target::File(target) => {
             // A link is saved under its own name if the manifest next to it lists that name, else
             // at its target.
             let is_listed = |path: &Path| -> Result<bool> {
-                let listed = Snapshot::take(parent(path), [], watch)?.listed()?.unwrap_or_default();
+                let listed = Snapshot::take(parent(path), [], saving.watch)?.listed()?.unwrap_or_default();
                 Ok(path.file_name().is_some_and(|name| listed.iter().any(|known| name == known.as_str())))
             };
             let path = if target == path || is_listed(path)? { path } else { &target };
-            write_files(
-                parent(path),
-                vec![(path.file_name().unwrap_or_default().to_owned(), bytes)],
-                engine,
-                watch,
-            )
+            write_files(parent(path), vec![(path.file_name().unwrap_or_default().to_owned(), bytes)], saving)
         }
     }
 }
 
 /// Saves files with a new manifest. Chat templates of the tokenizer that was saved here before are removed, since
 /// other programs read every template that they find.
-fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
+fn write_folder(folder: &Path, mut files: Vec<SavedFile>, saving: &Saving<'_>) -> Result<()> {
+    let watch = saving.watch;
+    // Hooks are called for it, so nothing is locked yet.
+    let facts = saving.facts()?;
     let writer = FolderWriter::new(folder, watch)?;
     let mut ignored = other_settings(folder, &files, watch);
     let before = Snapshot::take(folder, [], watch)?;
     let is_stale = |name: &str| chat_files::is_template(name) && before.is_as_saved(name);
     let names = ignored.iter().map(|(name, _)| name);
     let stale: Vec<OsString> = names.filter(|name| name.to_str().is_some_and(is_stale)).cloned().collect();
-    files.push((manifest::NAME.into(), manifest::write(&files, &ignored, engine)?));
+    files.push((manifest::NAME.into(), manifest_text(&files, &ignored, &facts)?));
     writer.replace(&files)?;
     if stale.is_empty() {
         return Ok(());
@@ -260,7 +317,7 @@ fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch
     writer.remove(&stale)?;
     ignored.retain(|(name, _)| !stale.contains(name));
     files.pop();
-    let manifest = manifest::write(&files, &ignored, engine)?;
+    let manifest = manifest_text(&files, &ignored, &facts)?;
     writer.replace(&[(manifest::NAME.into(), manifest)])
 }
 
@@ -279,12 +336,21 @@ fn other_settings(folder: &Path, files: &[SavedFile], watch: &dyn Watch) -> Vec<
 }
 
 /// Saves files. If the folder has a manifest that lists them, it is updated.
-fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
+fn write_files(folder: &Path, mut files: Vec<SavedFile>, saving: &Saving<'_>) -> Result<()> {
+    let watch = saving.watch;
+    let is_listed = || -> Result<bool> {
+        let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();
+        Ok(files.iter().any(|(name, _)| listed.iter().any(|known| name == known.as_str())))
+    };
+    // As in `write_folder`; what is listed is asked again under the lock.
+    let facts = if is_listed()? { Some(saving.facts()?) } else { None };
     let writer = FolderWriter::new(folder, watch)?;
-    let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();
-    if files.iter().any(|(name, _)| listed.iter().any(|known| name == known.as_str())) {
+    if is_listed()? {
+        let facts = facts.map_or_else(|| saving.facts(), Ok)?;
         let ignored = other_settings(folder, &files, watch);
-        files.push((manifest::NAME.into(), manifest::write(&files, &ignored, engine)?));
+        files.push((manifest::NAME.into(), manifest_text(&files, &ignored, &facts)?));
+    } else {
+        saving.refuse_manifest()?;
     }
     writer.replace(&files)
 }

@@ -144,6 +144,14 @@ pub(crate) fn threads(argument: &Given<'_>, refuse: impl FnOnce(String) -> Error
     Err(raise(count.py(), refuse(reason)))
 }
 
+/// A value of Python as JSON.
+pub(crate) fn json(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = value.py();
+    let options = PyDict::new(py);
+    options.set_item("allow_nan", false)?;
+    py.import("json")?.getattr("dumps")?.call((value,), Some(&options))?.extract()
+}
+
 /// `format=` of `save`.
 pub(crate) fn format(name: Option<&str>) -> PyResult<Option<Format>> {
     let Some(name) = name else { return Ok(None) };

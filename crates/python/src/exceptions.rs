@@ -61,7 +61,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             facts.set_item("limit", limit)?;
             "BudgetError"
         }
-        Kind::Manifest { expected, found } => {
+        Kind::Manifest { expected, found, .. } => {
             facts.set_item("field", field)?;
             facts.set_item("expected", expected)?;
             facts.set_item("found", found)?;

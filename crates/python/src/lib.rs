@@ -26,6 +26,7 @@ mod late;
 mod limits;
 mod load;
 mod load_report;
+mod manifest;
 mod model_inputs;
 mod ngram_model;
 mod not_text;
@@ -76,6 +77,8 @@ mod _core {
     use super::load::{from_state, from_tokenizer_json, load_file};
     #[pymodule_export]
     use super::load_report::{LoadFinding, LoadReport};
+    #[pymodule_export]
+    use super::manifest::{manifest_of_folder, verify_folder};
     #[pymodule_export]
     use super::ngram_model::NGramModel;
     #[pymodule_export]

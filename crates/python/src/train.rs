@@ -11,6 +11,7 @@ use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::train::{TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
+use tokenmill_io::Annotations;
 use tokenmill_io::corpus::Errors;
 
 use crate::buffer::{Surrogates, Utf8, objects, utf8};
@@ -180,13 +181,16 @@ pub(crate) fn finish(
     (engine, report, ids): Learned,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Trained> {
+    let settings = text_option(options, "settings")?;
+    let annotations = Annotations::of_training(&report, &settings).map_err(|error| raise(py, error))?;
     let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
     let split = text_option(options, "split")?;
     // The vocabulary decides, not the text, so that texts of one tokenizer have arrays of one type.
     let fits = engine.vocabulary().max_id().is_none_or(|id| id <= u16::MAX.into());
     let dtype = if fits { Dtype::U16 } else { Dtype::U32 };
     let ids = ids.map(|ids| output::array(py, ids, dtype)).transpose()?.map(Bound::unbind);
-    Ok((Tokenizer::new(py, engine, Some(report))?.with_split_name(name_given(&split)), ids))
+    let tokenizer = Tokenizer::new(py, engine, Some(report))?.with_split_name(name_given(&split));
+    Ok((tokenizer.with_annotations(annotations), ids))
 }
 
 /// The function that says which tokens may be made.

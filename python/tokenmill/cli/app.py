@@ -28,7 +28,9 @@ from . import (
     info,
     inspect,
     lorem,
+    manifest,
     train,
+    verify,
     vocab,
 )
 from .files import STDIN
@@ -52,6 +54,8 @@ _COMMANDS = {
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
     "vocab": (vocab, "each token of a tokenizer with its id"),
     "doctor": (doctor, "whether a tokenizer is healthy, and fits its files, a model, a text, another one"),
+    "manifest": (manifest, "hashes, fingerprint, ids and golden vectors of a tokenizer, for its folder"),
+    "verify": (verify, "whether a folder is still what its manifest says"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
     "convert": (convert, "a tokenizer in another format, compared before it is written"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),

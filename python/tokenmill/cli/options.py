@@ -14,7 +14,15 @@ from .usage import UsageError, explain
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
-__all__ = ["ROLES", "add_files", "add_output", "add_special", "add_tokenizer", "load_tokenizer"]
+__all__ = [
+    "ROLES",
+    "add_files",
+    "add_output",
+    "add_special",
+    "add_tokenizer",
+    "load_tokenizer",
+    "special_tokens",
+]
 
 ROLES = {
     "bos": "the beginning of a text",
@@ -70,7 +78,7 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
 
     if not args.tokenizer:
         raise UsageError("-t/--tokenizer is empty")
-    special_tokens = _special_tokens(args.special_tokens)
+    literals = special_tokens(args.special_tokens)
     if args.revision is not None and hub.kind_of(args.tokenizer) != "repository":
         raise UsageError(f"--revision is for repositories of the hub (owner/name), not for {args.tokenizer}")
     if not args.offline:
@@ -79,7 +87,7 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
         return tokenmill.load(
             args.tokenizer,
             split=args.split,
-            special_tokens=special_tokens,
+            special_tokens=literals,
             revision=args.revision,
             offline=args.offline,
         )
@@ -120,8 +128,8 @@ def _hint(args: argparse.Namespace) -> str:
     return "-t names a file, a folder, an encoding or a repository; `tokenmill train` makes a tokenizer"
 
 
-def _special_tokens(given: list[str]) -> list[str] | dict[str, int] | None:
-    """Literals alone, or with their ids; a number after the last `=` is an id."""
+def special_tokens(given: list[str]) -> list[str] | dict[str, int] | None:
+    """What ``--special-token`` says: literals, or literals with ids; a number after the last `=` is an id."""
     if not given:
         return None
     pairs = [pair for pair in map(_WITH_ID.fullmatch, given) if pair]

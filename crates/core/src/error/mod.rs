@@ -91,12 +91,14 @@ pub enum Kind {
         /// What is wrong.
         reason: String,
     },
-    /// A manifest that does not match the files next to it.
+    /// A manifest that does not match the files next to it, or that cannot say what it is to say.
     Manifest {
         /// The content according to the manifest.
         expected: String,
         /// The content of the files.
         found: String,
+        /// What is wrong, and what to do.
+        reason: String,
     },
     /// A function of the caller returned an invalid result.
     Hook {
@@ -367,13 +369,7 @@ impl fmt::Display for Error {
                 (None, Some(byte)) => write!(f, "at byte {byte}: {reason}"),
                 (None, None) => write!(f, "{reason}"),
             },
-            Kind::Manifest { expected, found } => {
-                write!(
-                    f,
-                    "the file has changed since it was saved: {found}, the manifest says {expected}; restore the \
-                     file, or delete the manifest to load it as it is"
-                )
-            }
+            Kind::Manifest { reason, .. } => f.write_str(reason),
             Kind::Hook { name, position, reason } => {
                 match name {
                     Some(name) => write!(f, "hook {name:?}")?,

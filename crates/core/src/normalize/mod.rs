@@ -38,6 +38,17 @@ use crate::hooks::Hooks;
 use crate::span::Span;
 use crate::watch::{Ticker, Unwatched};
 
+/// The edition of Unicode that the tables of the normal forms are from: major, minor, update.
+pub fn edition(tables: UnicodeTables) -> (u64, u64, u64) {
+    match tables {
+        UnicodeTables::Reference => unicode_normalization_alignments::UNICODE_VERSION,
+        UnicodeTables::Current => {
+            let (major, minor, update) = unicode_normalization::UNICODE_VERSION;
+            (major.into(), minor.into(), update.into())
+        }
+    }
+}
+
 /// The compiled steps of a normalizer. Immutable.
 #[derive(Debug, Default)]
 pub struct Normalizers {

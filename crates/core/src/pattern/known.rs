@@ -33,6 +33,17 @@ pub fn name_given(user: &str) -> Option<&'static str> {
     NAMES.into_iter().find(|name| *name == user)
 }
 
+/// How a split is shown to users: the name that it was asked for by, else the name of its pattern, else the pattern.
+/// A name that was asked for and stands for another split does not count.
+pub fn shown(split: Split, asked: Option<&'static str>) -> String {
+    let asked = asked.filter(|name| split_named(name).as_ref() == Some(&split));
+    match (asked.or_else(|| name_of(&split)), split) {
+        (Some(name), _) => name.to_owned(),
+        (None, Split::Pattern(regex)) => regex,
+        (None, Split::Whole) => "none".to_owned(),
+    }
+}
+
 /// The split with this name.
 pub fn split_named(name: &str) -> Option<Split> {
     if name == "none" {

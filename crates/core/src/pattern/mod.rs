@@ -58,6 +58,10 @@ use crate::description::Split;
 use crate::error::{Error, Result};
 use crate::span::Span;
 
+/// The edition of Unicode that the classes of patterns are from, such as `\p{L}`: major, minor, update. It is that of
+/// the pinned regex-syntax, which has no constant for it.
+pub const UNICODE_EDITION: (u64, u64, u64) = (16, 0, 0);
+
 /// The most bytes of a pattern. Compile time grows with the square of the number of alternatives.
 const PATTERN_LIMIT: usize = 64 << 10;
 

@@ -1,6 +1,6 @@
 //! The files of a folder as of one moment, even while another process saves into it.
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek as _};
@@ -32,6 +32,10 @@ pub(crate) struct Snapshot<'w> {
     manifest: OnceCell<Manifest>,
     /// Files that were read although the manifest has another hash of them.
     changed: RefCell<Vec<String>>,
+    /// Files that were read for what they say.
+    used: RefCell<BTreeSet<String>>,
+    /// Is a file read even if the manifest has another hash of it?
+    is_unchecked: bool,
 }
 
 struct Opened {
@@ -82,6 +86,8 @@ impl<'w> Snapshot<'w> {
             manifest_bytes: None,
             manifest: OnceCell::new(),
             changed: RefCell::default(),
+            used: RefCell::default(),
+            is_unchecked: false,
         };
         snapshot.add(OsStr::new(manifest::NAME), pending);
         if snapshot.has(manifest::NAME) {
@@ -128,6 +134,11 @@ impl<'w> Snapshot<'w> {
         })
     }
 
+    /// The same files, each read as it is, whatever the manifest says of it.
+    pub(crate) fn unchecked(self) -> Self {
+        Self { is_unchecked: true, ..self }
+    }
+
     /// The path of the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -144,6 +155,18 @@ impl<'w> Snapshot<'w> {
             Some(opened) => opened.is_some(),
             None => self.folder.join(name).is_file(),
         }
+    }
+
+    /// Is this the name of a regular file that is known to be in the folder? No other one is opened for it.
+    pub(crate) fn has_inside(&self, name: &str) -> bool {
+        self.files.get(OsStr::new(name)).is_some_and(Option::is_some)
+    }
+
+    /// The settings and chat templates in the folder.
+    pub(crate) fn settings(&self) -> Vec<&str> {
+        let templates = self.files.keys().filter_map(|name| name.to_str());
+        let names = SETTINGS.into_iter().chain(templates.filter(|name| chat_files::is_template(name)));
+        names.filter(|name| self.has(name)).collect()
     }
 
     /// Is there a file with this name that is part of the tokenizer? With a manifest these are the files of
@@ -181,15 +204,23 @@ impl<'w> Snapshot<'w> {
     /// The settings in the folder that came after the last save, and those that it ignored.
     pub(crate) fn other_settings(&self) -> (Vec<&str>, Vec<&str>) {
         let Ok(Some(manifest)) = self.manifest() else { return (Vec::new(), Vec::new()) };
-        let templates = self.files.keys().filter_map(|name| name.to_str());
-        let names = SETTINGS.into_iter().chain(templates.filter(|name| chat_files::is_template(name)));
-        let others = names.filter(|name| self.has(name) && !manifest.lists(name));
+        let others = self.settings().into_iter().filter(|name| !manifest.lists(name));
         others.partition(|name| self.is_later(manifest, name))
     }
 
     /// The files that were read although they are not those of the last save.
     pub(crate) fn changed(&self) -> Vec<String> {
         self.changed.borrow().clone()
+    }
+
+    /// The files that were read so far, sorted.
+    pub(crate) fn used(&self) -> Vec<String> {
+        self.used.borrow().iter().cloned().collect()
+    }
+
+    /// Notes that a file is read that [`Self::check`] is not asked about.
+    pub(crate) fn note_used(&self, name: &str) {
+        self.used.borrow_mut().insert(name.to_owned());
     }
 
     /// Opens a file at its start; a file outside the snapshot is opened now.
@@ -243,7 +274,9 @@ impl<'w> Snapshot<'w> {
     /// # Errors
     /// A manifest error with both hashes; a format error for a manifest that cannot be read.
     pub(crate) fn check(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.note_used(name);
         match self.manifest()? {
+            _ if self.is_unchecked => Ok(()),
             Some(manifest) => match manifest.check(name, bytes) {
                 Err(_)
                     if chat_files::is_template(name)
@@ -261,7 +294,11 @@ impl<'w> Snapshot<'w> {
         }
     }
 
-    fn manifest(&self) -> Result<Option<&Manifest>> {
+    /// The manifest of the folder, if it has one.
+    ///
+    /// # Errors
+    /// A format error for a manifest that cannot be read.
+    pub(crate) fn manifest(&self) -> Result<Option<&Manifest>> {
         let Some(bytes) = &self.manifest_bytes else { return Ok(None) };
         if self.manifest.get().is_none() {
             let read = Manifest::parse(bytes).map_err(|error| error.in_file(&self.path(manifest::NAME)))?;

@@ -41,6 +41,11 @@ use sources::{Source, TEKKEN};
 pub(crate) use settings::CONFIG as CONFIG_NAME;
 pub(crate) use write::{LOSSY, write};
 
+/// Is this the name of a file that configures, and holds no vocabulary?
+pub(crate) fn is_config(name: &str) -> bool {
+    CONFIGS.contains(&name)
+}
+
 /// A folder that was read.
 pub(crate) enum Loaded {
     /// By its class.

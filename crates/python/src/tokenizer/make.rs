@@ -3,6 +3,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tokenmill_core::description::{Additions, CallLimits, Description, HookName, Normalizer, PreTokenizer};
 use tokenmill_core::error::Error;
+use tokenmill_io::Annotations;
 
 use super::Tokenizer;
 use crate::constructors;
@@ -149,7 +150,8 @@ impl Tokenizer {
             adds_eos: add_eos_token,
         };
         let description = run_long(py, None, |_| self.engine.with_additions(&additions))?;
-        Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)
+        Ok(Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)?
+            .with_annotations(Annotations::clone(&self.annotations)))
     }
 
     /// The same tokenizer with other defaults for `tok(...)`, as a folder's settings have them.
@@ -185,7 +187,8 @@ impl Tokenizer {
             truncation_side: side(truncation_side, "truncation_side")?.unwrap_or(now.truncation_side),
             max_length: max_length.or(now.max_length),
         });
-        Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)
+        Ok(Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)?
+            .with_annotations(Annotations::clone(&self.annotations)))
     }
 
     /// The same tokenizer with only its first merges, so that `vocab_size` ids remain: the result
@@ -206,7 +209,10 @@ impl Tokenizer {
             )
         })?;
         let description = self.engine.with_vocab_size(vocab_size).map_err(|error| raise(py, error))?;
-        Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)
+        let made = Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)?;
+        // What the training read and was asked for stays true of its first merges; an id may be gone.
+        let annotations = self.annotations.with_ids(|id| made.engine.vocabulary().contains(id));
+        Ok(made.with_annotations(annotations))
     }
 
     /// The same tokenizer with a function of yours in place of its normalizer; `None` removes the normalizer.
@@ -262,6 +268,9 @@ impl Tokenizer {
         let mut description = self.engine.description().clone();
         let mut known = self.hooks.named_by(py, &description);
         put(&mut description, known.add_given(function, name)?);
-        Self::build(py, description, &Additions::default(), &known, self.split_name)
+        // No training makes a tokenizer with a function.
+        let annotations = self.annotations.without_training();
+        Ok(Self::build(py, description, &Additions::default(), &known, self.split_name)?
+            .with_annotations(annotations))
     }
 }

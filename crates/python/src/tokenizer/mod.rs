@@ -27,8 +27,8 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::description::{Additions, Description, HookName};
 use tokenmill_core::engine::Engine;
-use tokenmill_io::SaveOptions;
 use tokenmill_io::fingerprint::Digests;
+use tokenmill_io::{Annotations, SaveOptions};
 use tokenmill_kernels::MadeOnce;
 
 use crate::convert;
@@ -58,6 +58,8 @@ pub(crate) struct Tokenizer {
     hooks: PyHooks,
     /// The name that the split was asked for by. The pattern alone does not tell llama3 from cl100k.
     split_name: Option<&'static str>,
+    /// What is known of it without effect on what it does: for manifests.
+    annotations: Arc<Annotations>,
     /// The binary form of the tokenizer's behaviour, made at the first comparison. Two threads may
     /// both make it; neither waits for the other.
     identity: MadeOnce<Vec<u8>>,
@@ -77,6 +79,7 @@ impl Tokenizer {
             load_report: None,
             hooks: PyHooks::default(),
             split_name: None,
+            annotations: Arc::default(),
             identity: MadeOnce::new(),
             digests: MadeOnce::new(),
             chat_tables: MadeOnce::new(),
@@ -93,6 +96,10 @@ impl Tokenizer {
 
     pub(crate) fn with_load_report(self, report: Py<LoadReport>) -> Self {
         Self { load_report: Some(report), ..self }
+    }
+
+    pub(crate) fn with_annotations(self, annotations: Annotations) -> Self {
+        Self { annotations: Arc::new(annotations), ..self }
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -112,10 +119,17 @@ impl Tokenizer {
             report: None,
             load_report: None,
             split_name: self.split_name,
+            annotations: self.annotations.clone(),
             identity: MadeOnce::new(),
             digests: MadeOnce::new(),
             chat_tables: MadeOnce::new(),
         }
+    }
+
+    /// The annotations with those that a caller gives.
+    fn annotated(&self, py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Annotations> {
+        let Some(given) = given else { return Ok(Annotations::clone(&self.annotations)) };
+        self.annotations.with_given(&convert::json(given)?).map_err(|error| raise(py, error))
     }
 
     fn build(
@@ -151,14 +165,44 @@ impl Tokenizer {
     /// `vocab.json` the pair vocab.json and merges.txt; `format` overrides the name. What a format cannot hold is a `FormatError`, unless
     /// `lossy=True`.
     ///
+    /// `manifest` is what the manifest of the folder says that no tokenizer knows: `think_end_id`,
+    /// `padding_side_train`, `padding_side_generate`, and `corpus` (any JSON). Loading the folder keeps it; None
+    /// as a value takes it back. Another key, and a value that cannot be, is a `ManifestError`.
+    ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.save("low.json")
     /// >>> tokenmill.load("low.json") == tok
     /// True
-    #[pyo3(signature = (path, *, format = None, lossy = false))]
-    fn save(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, lossy: bool) -> PyResult<()> {
-        let options = SaveOptions { format: convert::format(format)?, lossy };
+    #[pyo3(signature = (path, *, format = None, lossy = false, manifest = None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        lossy: bool,
+        manifest: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let annotations = self.annotated(py, manifest)?;
+        let options = SaveOptions {
+            format: convert::format(format)?,
+            lossy,
+            annotations: Some(&annotations),
+            needs_manifest: manifest.is_some(),
+            split_name: self.split_name,
+        };
         run_long(py, None, |watch| tokenmill_io::save(&self.engine, &path, options, watch))
+    }
+
+    /// The manifest, as JSON, that saving into a new folder writes; `manifest` is as in `save`.
+    #[pyo3(signature = (manifest = None))]
+    fn _manifest(&self, py: Python<'_>, manifest: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+        let annotations = self.annotated(py, manifest)?;
+        let options = SaveOptions {
+            annotations: Some(&annotations),
+            split_name: self.split_name,
+            ..SaveOptions::default()
+        };
+        run_long(py, None, |watch| tokenmill_io::manifest_of(&self.engine, options, watch))
     }
 
     fn __len__(&self) -> usize {
@@ -205,7 +249,8 @@ impl Tokenizer {
         self.engine.description().check_hooks_have_names().map_err(|error| raise(py, error))?;
         let state = py.detach(|| tokenmill_io::state::write(self.engine.description()));
         let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
-        let arguments = (crate::buffer::objects::bytes(py, &state)?, self.split_name).into_pyobject(py)?;
+        let state = crate::buffer::objects::bytes(py, &state)?;
+        let arguments = (state, self.split_name, self.annotations.to_json()).into_pyobject(py)?;
         PyTuple::new(py, [from_state, arguments.into_any()])
     }
 

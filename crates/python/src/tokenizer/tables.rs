@@ -137,12 +137,7 @@ impl Tokenizer {
     pub(super) fn split(&self) -> Option<String> {
         let split = Split::of_stages(&self.engine.description().pre_tokenizer)?;
         // A splitter of the caller may have taken the place of the named split.
-        let asked = self.split_name.filter(|name| known::split_named(name).as_ref() == Some(&split));
-        Some(match (asked.or_else(|| known::name_of(&split)), split) {
-            (Some(name), _) => name.to_owned(),
-            (None, Split::Pattern(regex)) => regex,
-            (None, Split::Whole) => "none".to_owned(),
-        })
+        Some(known::shown(split, self.split_name))
     }
 
     /// The findings of `tokenmill.load`: the files that were read, and tolerated defects; None for

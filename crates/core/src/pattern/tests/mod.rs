@@ -133,3 +133,18 @@ const EDGES: [char; 58] = [
     '\'', '’', '/', '_', '-', '.', '"', '+', '€', '😀', '\u{FFFD}', '\u{200B}', '\u{200D}', '\0', ' ', '\t',
     '\n', '\r', '\u{85}', '\u{A0}', '\u{3000}', '\u{2028}',
 ];
+
+#[test]
+fn the_classes_are_those_of_the_edition_that_is_named() {
+    assert_eq!(super::UNICODE_EDITION, (16, 0, 0));
+    let is_letter = |char: char| {
+        let splitter = Splitter::compile(&Split::Pattern(r"\p{L}+".to_owned())).unwrap();
+        let text = format!("a{char}");
+        let mut count = 0;
+        splitter.for_each(&text, |_| Ok(count += 1)).unwrap();
+        count == 1
+    };
+    // A letter of Unicode 16, and one of 17.
+    assert!(is_letter('\u{1c89}'));
+    assert!(!is_letter('\u{88f}'));
+}
