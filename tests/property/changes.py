@@ -1,8 +1,8 @@
 """Changes of a tokenizer.json: those of notation, and edits that may change what the tokenizer does.
 
-Both take a random source and the parsed file, and give a changed copy with a name of the change. What an edit
 Both take a random source and the parsed file, and give a changed copy with a name of the change. What an
-edit nothing. ``MAKERS`` has tokenizers that have, together, something in every stage.
+edit does to a particular tokenizer is for the caller to find out: an edit of something that no text reaches
+changes nothing. ``MAKERS`` has tokenizers that have, together, something in every stage.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def parsed(tok: Any) -> Parts:
 
 
 def with_template(parts: Parts, tokens: dict[str, int]) -> Parts:
-    """The same with the first of these tokens before each text, and the last behind it where there are two."""
+    """The same with the first of these tokens before each text, and the others behind it."""
     first, *rest = tokens
     piece = [{"SpecialToken": {"id": first, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
     last = [{"SpecialToken": {"id": literal, "type_id": 0}} for literal in rest]
