@@ -1,8 +1,8 @@
 """Changes of a tokenizer.json: those of notation, and edits that may change what the tokenizer does.
 
-Both take a random source and the parsed file, and give a changed copy with a name of the change. What an edit
-does to a particular tokenizer is for the caller to find out: an edit of something that no text reaches changes
-nothing. ``MAKERS`` has tokenizers that have, together, something in every stage.
+Both take a random source and the parsed file, and give a changed copy with a name of the change. What an
+edit does to a particular tokenizer is for the caller to find out: an edit of something that no text reaches
+changes nothing. ``MAKERS`` has tokenizers that have, together, something in every stage.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def parsed(tok: Any) -> Parts:
 
 
 def with_template(parts: Parts, tokens: dict[str, int]) -> Parts:
-    """The same with the first of these tokens before each text, and the last behind it where there are two."""
+    """The same with the first of these tokens before each text, and the others behind it."""
     first, *rest = tokens
     piece = [{"SpecialToken": {"id": first, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
     last = [{"SpecialToken": {"id": literal, "type_id": 0}} for literal in rest]
@@ -468,7 +468,7 @@ EDITS: list[Edit] = [
 def behaviour_edits(rng: random.Random, parts: Parts) -> Iterator[tuple[str, Parts]]:
     """Endless edits that may change behaviour: (what was changed, the changed parts), each kind as often.
 
-    A kind that has nothing to change in this file is left out. An edited file may be one that ``load`` refuses.
+    A kind that has nothing to change in this file is left out. ``load`` may refuse an edited file.
     """
     while True:
         for edit in rng.sample(EDITS, len(EDITS)):
