@@ -1981,7 +1981,9 @@ class Tokenizer:
 
         It has the rows to resize to (a multiple of `multiple_of`), the tokens without a row and the ids whose
         mean is a good beginning for each, the rows that no token has, and the padding; print it, or take
-        `to_dict()`. `tied` says that the output matrix is the input matrix.
+        `to_dict()`. `tied` says that the output matrix is the input matrix. `id_map` is that of a `Surgery` which
+        made this tokenizer, with the new id of each old one: the matrix is that of the old tokenizer then, and
+        `moved(matrix)` puts each row where its token is now.
 
         >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|end|>"])
         >>> plan = tok.embedding_plan(258)
@@ -1994,15 +1996,75 @@ class Tokenizer:
         keep: Iterable[int | str] | None = None,
         drop: Iterable[int | str] | None = None,
         texts: str | Iterable[str] | None = None,
-    ) -> Surgery: ...
-    def extend(self, tokens: Iterable[str | bytes]) -> Surgery: ...
-    def remap(self, ids: Mapping[int, int] | Iterable[int]) -> Surgery: ...
-    def rename_special(self, old: str, new: str) -> Surgery: ...
-    def _trim(self, wanted: list[int]) -> _Changed: ...
-    def _extend(self, tokens: list[bytes]) -> _Changed: ...
-    def _remap(self, old: list[int], new: list[int]) -> _Changed: ...
-    def _rename_special(self, old: str, new: str) -> _Changed: ...
-    def _join(self, second: Tokenizer) -> _Changed: ...
+    ) -> Surgery:
+        """The same tokenizer with only some of its tokens, ids close together: a `Surgery`, with the map from old ids
+        to new ones.
+
+        Exactly one of these says which: `keep` and `drop` are ids, or tokens as `token_to_id` takes them; `texts`
+        is a text or an iterable of texts whose ids are kept. Added tokens, bytes, the unknown token, tokens with a
+        role, and what kept tokens are made of stay in any case; `promise.also_kept` has those that nobody asked for.
+
+        Every text whose old ids are all kept, with no unknown token among them, has these ids, mapped. Raises
+        `VocabularyError` for a token that does not exist.
+
+        >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, num_merges=8)
+        >>> small = tok.trim(texts=["low"])
+        >>> len(tok), len(small.tokenizer)
+        (264, 258)
+        >>> small.id_map[tok.encode("low")].tolist() == small.tokenizer.encode("low")
+        True
+        """
+    def extend(self, tokens: Iterable[str | bytes]) -> Surgery:
+        """The same tokenizer with more ordinary tokens, whose ids come after all others: a `Surgery`. Old ids stay.
+
+        `tokens` are `bytes`, or `str` as the model sees text: after the normalizer, so that a token of SentencePiece
+        that begins a word begins with `▁`; for WordPiece as it is written (`##ing`). Byte-pair encoding gets the
+        merges that make them, from left to right, and the tokens between, which are new tokens too.
+
+        Every text that holds none of the new tokens' bytes (`promise.absent`) has its old ids. Raises
+        `VocabularyError` for a token that is there already, listed twice or empty, and `FormatError` for Unigram,
+        whose tokens compete by scores, and for models that mark the ends of words.
+
+        >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2)
+        >>> more = tok.extend(["lowest"])
+        >>> more.promise.absent
+        (b'lowe', b'lowes', b'lowest')
+        >>> more.tokenizer.encode("low lowest")
+        [257, 32, 260]
+        """
+    def remap(self, ids: Mapping[int, int] | Iterable[int]) -> Surgery:
+        """The same tokenizer with other ids: a `Surgery`. Every text has its old ids, mapped.
+
+        `ids` is a mapping of old ids to new ones, in which ids that are not named stay; or all old ids in a new
+        order, where the first becomes 0. Raises `VocabularyError` for an id that does not exist, is named twice or
+        left out of an order, and for a new id that two tokens would have.
+
+        >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2)
+        >>> swapped = tok.remap({257: 0, 0: 257})
+        >>> tok.encode("low"), swapped.tokenizer.encode("low")
+        ([257], [0])
+        """
+    def rename_special(self, old: str, new: str) -> Surgery:
+        """The same tokenizer with another literal for a special token, whose id stays: a `Surgery`. The tokens around
+        texts and the chat templates are changed with it.
+
+        Every text that holds neither literal has its old ids. Raises `SpecialTokenError` where `old` is no special
+        token or `new` is a token already, and for a new literal that a chat template cannot write as it is.
+
+        >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=1, special_tokens=["<|end|>"])
+        >>> tok.rename_special("<|end|>", "<eos>").tokenizer.special_tokens
+        {'<eos>': 0}
+        """
+    def _trim(self, wanted: list[int]) -> _Changed:
+        """The tokenizer with only these ids and what they need; see `trim`."""
+    def _extend(self, tokens: list[bytes]) -> _Changed:
+        """The tokenizer with more tokens; see `extend`."""
+    def _remap(self, old: list[int], new: list[int]) -> _Changed:
+        """The tokenizer with new ids for old ones; see `remap`."""
+    def _rename_special(self, old: str, new: str) -> _Changed:
+        """The tokenizer with another literal for a special token; see `rename_special`."""
+    def _join(self, second: Tokenizer) -> _Changed:
+        """This tokenizer with the tokens of another; see `tokenmill.join`."""
     def cache_key(self, text_or_messages: object, *, call: str | None = None, **options: Any) -> str:
         """A key for a cache of encodings: `tmk1-` and 64 hexadecimal digits. It changes with everything that can
         change the ids, masks or labels, and is the same in every process and on every machine.
