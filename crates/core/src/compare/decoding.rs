@@ -12,6 +12,9 @@ const MOST_SIDE_BY_SIDE: usize = 64;
 /// The same in rows of three.
 const MOST_IN_THREES: usize = 20;
 
+/// Takes the name of a kind and a row of ids of it; true if no more are wanted.
+type FoundRow<'f> = dyn FnMut(&'static str, &[TokenId], &mut Ticker<'_>) -> Result<bool> + 'f;
+
 /// Are these ids decoded differently? That one of both cannot decode them is a difference, too.
 ///
 /// # Errors
@@ -37,7 +40,7 @@ pub(super) fn each_row(
     (a, b): (&Engine, &Engine),
     both: &mut Both<'_>,
     ticker: &mut Ticker<'_>,
-    found: &mut dyn FnMut(&'static str, &[TokenId], &mut Ticker<'_>) -> Result<bool>,
+    found: &mut FoundRow<'_>,
 ) -> Result<()> {
     let mut ids = [a.vocabulary().ids(), b.vocabulary().ids()].concat();
     ids.sort_unstable();

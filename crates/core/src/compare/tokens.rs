@@ -96,8 +96,11 @@ fn differing(a: &Engine, b: &Engine) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The entries of a vocabulary by their bytes: id, score and kind.
-fn entries(description: &Description) -> HashMap<&[u8], (TokenId, Option<u64>, Option<u8>), FixedState> {
+/// What a vocabulary says of a token: id, the bits of its score, and its kind.
+type Entry = (TokenId, Option<u64>, Option<u8>);
+
+/// The entries of a vocabulary by their bytes.
+fn entries(description: &Description) -> HashMap<&[u8], Entry, FixedState> {
     let model = &description.model;
     let (scores, kinds): (Vec<u64>, &[_]) = match model {
         ModelDescription::Unigram(model) => {
