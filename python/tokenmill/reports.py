@@ -144,16 +144,16 @@ def report(
 def _of_tokenizer(
     name: str, tok: Tokenizer, texts: Texts, words: list[str], num_threads: int | None
 ) -> dict[str, Any]:
-    tokens = Tokens(tok)
+    tokens, merges = Tokens(tok), len(tok.merges)
     return {
         "name": name,
         "fingerprint": tok.fingerprint,
         "vocab_size": tok.vocab_size,
-        "merges": len(tok.merges),
+        "merges": merges,
         "split": None if tok.split is None else visible(tok.split),
         **measured(tok, tokens, texts, num_threads),
         "vocabulary": made_of(tokens),
-        "curve": curve(tok, texts, num_threads),
+        "curve": curve(tok, merges, texts, num_threads),
         "words": [merge_steps(tok, word) for word in words],
     }
 

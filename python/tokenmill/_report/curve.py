@@ -13,21 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["curve"]
 
-_SIZES = (512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072)
+_POINTS = 6
+"""Sizes besides the whole vocabulary: powers of two below it, which are made and encoded with."""
 
 
-def curve(tok: Tokenizer, texts: Texts, num_threads: int | None) -> dict[str, Any]:
-    """The points of the curve; where there is none, why."""
+def curve(tok: Tokenizer, merges: int, texts: Texts, num_threads: int | None) -> dict[str, Any]:
+    """The points of the curve of a tokenizer with so many merges; where there is none, why."""
     largest = tok.vocab_size
+    powers = (2**power for power in reversed(range(1, (largest - 1).bit_length())))
+    # Special tokens and the alphabet remain in every size.
+    sizes = [size for size in powers if largest - merges <= size < largest][:_POINTS]
     try:
-        # Special tokens and the alphabet remain in every size, so that the smallest is asked for first.
-        sizes = [size for size in _SIZES if size < largest and _can_be(tok, size)]
         groups = {"all texts": [text for own in texts.groups.values() for text in own]}
         found = compare_vocab_sizes(tok, groups, [*sizes, largest], num_threads=num_threads)
     except TokenmillError as error:
         return {"points": [], "reason": str(error.__cause__ or error)}
     return {"points": [[row.size, row.bytes_per_token] for row in found], "reason": None}
 
-
-def _can_be(tok: Tokenizer, size: int) -> bool:
-    return size >= tok.vocab_size - len(tok.merges)
