@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .packing import Packed, pack
     from .pretoken_counts import PretokenCounts, merge_counts
     from .ragged import Ragged, RaggedEncodings
+    from .reports import Report, report
     from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
     from .vocab_sizes import VocabSizes, compare_vocab_sizes
@@ -87,6 +88,7 @@ else:
         "PretokenCounts": "pretoken_counts",
         "Ragged": "ragged",
         "RaggedEncodings": "ragged",
+        "Report": "reports",
         "SpecialTokenError": "errors",
         "TemplateError": "errors",
         "TokenmillError": "errors",
@@ -118,6 +120,8 @@ else:
         "pretoken_counts": "pretoken_counts",
         "ragged": "ragged",
         "ray": "ray",
+        "report": "reports",
+        "reports": "reports",
         "spans": "spans",
         "spans_from_labels": "spans",
         "spark": "spark",
@@ -155,7 +159,7 @@ else:
             "pretoken_counts",
             "ragged",
         ]
-        modules += ["reference", "spans", "stages", "vocab_sizes"]
+        modules += ["reference", "reports", "spans", "stages", "vocab_sizes"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
@@ -186,6 +190,7 @@ __all__ = [
     "PretokenCounts",
     "Ragged",
     "RaggedEncodings",
+    "Report",
     "Snapshot",
     "SpecialTokenError",
     "TemplateError",
@@ -207,6 +212,7 @@ __all__ = [
     "merge_counts",
     "pack",
     "register_hook",
+    "report",
     "spans_from_labels",
     "train",
 ]

@@ -29,4 +29,3 @@ def curve(tok: Tokenizer, merges: int, texts: Texts, num_threads: int | None) ->
     except TokenmillError as error:
         return {"points": [], "reason": str(error.__cause__ or error)}
     return {"points": [[row.size, row.bytes_per_token] for row in found], "reason": None}
-

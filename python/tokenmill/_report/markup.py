@@ -31,7 +31,9 @@ def folded(title: str, body: str) -> str:
     return f'<details open class="folded"><summary>{title}</summary>{body}</details>'
 
 
-def table(label: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
+def table(
+    label: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
+) -> str:
     """A table that scrolls by itself where the screen is narrow; cells are HTML, columns ``left`` are words."""
 
     def classed(column: int) -> str:
@@ -52,7 +54,9 @@ def table(label: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, lef
 
 def key(number: int) -> str:
     """The mark of a tokenizer in plots."""
-    return f'<span class="key" style="color:var(--series-{number})" aria-hidden="true">{MARKERS[number]}</span> '
+    return (
+        f'<span class="key" style="color:var(--series-{number})" aria-hidden="true">{MARKERS[number]}</span> '
+    )
 
 
 def legend(names: Sequence[str]) -> str:

@@ -60,7 +60,7 @@ def page(numbers: Mapping[str, Any]) -> str:
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             # Nothing is fetched, even if something in the page asked for it.
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
             "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">",
             '<meta name="color-scheme" content="light dark">',
             '<link rel="icon" href="data:,">',
@@ -104,9 +104,7 @@ def _summary(numbers: Mapping[str, Any]) -> str:
             for column, cell in enumerate(row)
         ]
         body.append([first, *marked[1:]])
-    head = [
-        f"{name}<small>{_HELP[name]}</small>" if name in _HELP else name.capitalize() for name in HEADER
-    ]
+    head = [f"{name}<small>{_HELP[name]}</small>" if name in _HELP else name.capitalize() for name in HEADER]
     marks = "<p class=note>Bold: the best of a column.</p>" if best else ""
     return section(
         "summary",

@@ -38,7 +38,11 @@ Draw = Callable[[Any, Any], None]
 
 
 def dots(
-    label: str, names: Sequence[str], series: Sequence[Sequence[float | None]], across: str, line: float | None
+    label: str,
+    names: Sequence[str],
+    series: Sequence[Sequence[float | None]],
+    across: str,
+    line: float | None,
 ) -> str:
     """A row for each name with a mark for each tokenizer, and a line at a value to compare with."""
 
@@ -85,7 +89,9 @@ def lines(
             )
         if sizes:
             axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1024:g}k" if value >= 1024 else f"{value:g}")
+            axes.xaxis.set_major_formatter(
+                lambda value, _: f"{value / 1024:g}k" if value >= 1024 else f"{value:g}"
+            )
         axes.set_ylim(bottom=0)
         axes.set_xlabel(across)
         axes.set_ylabel(up)
@@ -94,7 +100,9 @@ def lines(
     return _svg(label, 2.6, draw)
 
 
-def stacked(label: str, names: Sequence[str], shares: Sequence[Mapping[str, float]], kinds: Sequence[str]) -> str:
+def stacked(
+    label: str, names: Sequence[str], shares: Sequence[Mapping[str, float]], kinds: Sequence[str]
+) -> str:
     """A bar for each tokenizer, made of the shares of each kind."""
 
     def draw(figure: Any, axes: Any) -> None:

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["WORDS", "merge_steps", "sample_texts", "sampled"]
 
-WORDS = (" tokenization", " internationally", " Menschenrechte", " справедливость", "人人生而自由", "12345.67")
+WORDS = (
+    " tokenization",
+    " internationally",
+    " Menschenrechte",
+    " справедливость",
+    "人人生而自由",
+    "12345.67",
+)
 """The words whose merges are shown where none are chosen."""
 _CHARACTERS = 220
 """Of a text, about, that a sample shows."""

@@ -46,7 +46,9 @@ def _domains(languages: Mapping[str, list[str]]) -> dict[str, list[str]]:
         {"id": 1000 + number, "tags": ["law", "un"], "text": text, "translated": True, "score": None}
         for number, text in enumerate(languages["English"])
     ]
-    numbers = "\n".join(f"{n} {n * n} {n / 7:.4f} {n**5:,} 20{n % 100:02}-{n % 12 + 1:02}" for n in range(1, 200))
+    numbers = "\n".join(
+        f"{n} {n * n} {n / 7:.4f} {n**5:,} 20{n % 100:02}-{n % 12 + 1:02}" for n in range(1, 200)
+    )
     return {"Python code": [code], "JSON": [json.dumps(rows, indent=2)], "Numbers": [numbers]}
 
 

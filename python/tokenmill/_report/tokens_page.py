@@ -138,7 +138,8 @@ def _pretoken(own: Mapping[str, Any]) -> str:
         rows = "".join(f"<li>{_step(step)}</li>" for step in own["steps"])
         parts.append(f'<ol class="steps" start="0">{rows}</ol>')
     chips = " ".join(
-        f'<span class="chip">{token(part["shown"])} <small>{part["id"]}</small></span>' for part in own["tokens"]
+        f'<span class="chip">{token(part["shown"])} <small>{part["id"]}</small></span>'
+        for part in own["tokens"]
     )
     return f'{"".join(parts)}<p class="result">Tokens: {chips}</p>'
 

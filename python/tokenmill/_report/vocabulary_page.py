@@ -65,10 +65,15 @@ def _in_percent(counts: list[int]) -> list[float]:
 
 def _lengths(made: list[Mapping[str, Any]]) -> str:
     drawn = []
-    for key, title in (("vocabulary", "Lengths of tokens in the vocabulary"), ("texts", "Lengths of tokens in the texts")):
+    for key, title in (
+        ("vocabulary", "Lengths of tokens in the vocabulary"),
+        ("texts", "Lengths of tokens in the texts"),
+    ):
         series = [list(enumerate(_in_percent(own["lengths"][key]), start=1)) for own in made]
         across = f"bytes of a token ({LONGEST} or more at the end)"
-        svg = plots.lines(f"{title}, the same figures as in the table", series, across, "% of tokens", sizes=False)
+        svg = plots.lines(
+            f"{title}, the same figures as in the table", series, across, "% of tokens", sizes=False
+        )
         drawn.append(f"<figure><figcaption>{title}</figcaption>{svg}</figure>")
     return "".join(drawn)
 
@@ -91,7 +96,9 @@ def curve_section(numbers: Mapping[str, Any]) -> str:
     made = numbers["tokenizers"]
     series = [own["curve"]["points"] for own in made]
     reasons = "".join(
-        f"<li>{bdi(own['name'])}: {bdi(own['curve']['reason'])}</li>" for own in made if own["curve"]["reason"]
+        f"<li>{bdi(own['name'])}: {bdi(own['curve']['reason'])}</li>"
+        for own in made
+        if own["curve"]["reason"]
     )
     body = "<p>The first merges of a byte-pair encoding are the tokenizer of a smaller size: where the curve is flat, more tokens shorten texts no longer.</p>"
     if any(series):
@@ -103,7 +110,9 @@ def curve_section(numbers: Mapping[str, Any]) -> str:
         rows = [[f"{size:,}", *(figure(dict(points).get(size)) for points in series)] for size in sizes]
         head = ["Size", *(bdi(own["name"]) for own in made)]
         body += legend([own["name"] for own in made])
-        body += f'<div class="plots wide"><figure><figcaption>Bytes per token</figcaption>{svg}</figure></div>'
+        body += (
+            f'<div class="plots wide"><figure><figcaption>Bytes per token</figcaption>{svg}</figure></div>'
+        )
         body += folded("The curve as a table", table("Bytes per token by size", head, rows))
     if reasons:
         body += f"<p>These cannot be cut to a smaller size:</p><ul>{reasons}</ul>"

@@ -25,6 +25,7 @@ from . import (
     info,
     inspect,
     lorem,
+    report,
     train,
     vocab,
 )
@@ -50,6 +51,7 @@ _COMMANDS = {
     "vocab": (vocab, "each token of a tokenizer with its id"),
     "lorem": (lorem, "placeholder text, in Latin, in English or as in a file"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
+    "report": (report, "tokenizers side by side on one page: languages, vocabulary, samples, merges"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
 }
 
@@ -108,6 +110,8 @@ def _check_paths(args: argparse.Namespace) -> None:
         "svg",
         "train",
         "counts",
+        "tokenizers",
+        "text_files",
     ):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:
