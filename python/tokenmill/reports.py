@@ -2,10 +2,10 @@
 
 >>> import tokenmill
 >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=262)
->>> report = tokenmill.report({"mine": tok}, {"en": ["low", "lower"], "eo": ["malalta", "pli malalta"]}, parallel=True)
->>> print(report)
-tokenizer  vocab size  bytes per token  tokens per word  byte tokens  median premium  Rényi efficiency  never used
-mine              262             1.44             3.60        0.0 %            8.00              0.33      94.7 %
+>>> texts = {"en": ["low", "lower"], "eo": ["malalta", "pli malalta"]}
+>>> report = tokenmill.report({"mine": tok}, texts, parallel=True)
+>>> report.to_dict()["tokenizers"][0]["parity"]["median_premium"]
+8.0
 >>> report.save("report.html")  # doctest: +SKIP
 """
 
@@ -19,7 +19,7 @@ from typing import Any, final
 from ._core import Tokenizer
 from ._progress import follower
 from ._remote import write_to
-from ._report.curve import curve
+from ._report.curve import curve, merge_count
 from ._report.measures import Tokens, measured
 from ._report.page import page
 from ._report.samples import WORDS, merge_steps, sample_texts, sampled
@@ -68,7 +68,7 @@ class Report:
         return self._html
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file or URL, all at once at the end. Raises what ``html`` raises, and ``OSError``."""
+        """Write the page to a file or URL, all at once. Raises what ``html`` raises, and ``OSError``."""
         write_to(os.fspath(path), [self.html.encode()])
 
     def __str__(self) -> str:
@@ -101,8 +101,8 @@ def report(
     ``words`` are those whose merges are shown step by step, at most 50. ``num_threads=None`` takes every core
     that this process may use, to encode. ``progress`` is as for ``tokenmill.train``.
 
-    Raises ``TrainingError`` where there are no tokenizers, more than 8, or two of one name, and for texts that
-    cannot be compared as asked; ``TypeError`` for what is no tokenizer and no text.
+    Raises ``TrainingError`` where there are no tokenizers, more than 8, and for texts that cannot be compared
+    as asked; ``TypeError`` for what is no tokenizer and no text.
 
     >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=262)
     >>> made = report([tok], {"en": "low lower"})
@@ -144,7 +144,7 @@ def report(
 def _of_tokenizer(
     name: str, tok: Tokenizer, texts: Texts, words: list[str], num_threads: int | None
 ) -> dict[str, Any]:
-    tokens, merges = Tokens(tok), len(tok.merges)
+    tokens, merges = Tokens(tok), merge_count(tok)
     return {
         "name": name,
         "fingerprint": tok.fingerprint,

@@ -27,6 +27,7 @@ from errors.rows_of_compat import COMPAT
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
 from errors.rows_of_formats import FORMATS
 from errors.rows_of_hooks import HOOKS
+from errors.rows_of_reports import REPORTS
 from errors.rows_of_tokenizer_json import TOKENIZER_JSON
 from errors.rows_of_training import PATTERN, TRAINING
 from errors.rows_of_types import LENGTHS, TYPES
@@ -53,6 +54,7 @@ TABLE: list[Row] = [
     *CHAT,
     *BATCHES,
     *BUDGETS,
+    *REPORTS,
     *VOCAB_SIZES,
 ]
 

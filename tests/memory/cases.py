@@ -615,6 +615,11 @@ case(
     "compare_vocab_sizes",
     given(lambda i: i.short_words, lambda i, text: tokenmill.compare_vocab_sizes(i.tok, text, [len(i.tok)])),
 )
+case(
+    "report",
+    given(lambda i: i.short_words, lambda i, text: tokenmill.report(i.tok, text, words=[])),
+    is_slow=True,
+)
 case("Packed.pad", given(lambda i: tokenmill.pack(i.rows, 4096), lambda _, packed: packed.pad(0)))
 case(
     "causal_mask",
@@ -911,6 +916,8 @@ WITHOUT = {
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")
     ),
+    # Of numbers whose amount does not grow with the texts.
+    *(f"Report.{name}" for name in ("html", "save", "to_dict")),
     "LoadFinding.kind",
     "LoadFinding.reason",
     "LoadReport.files",

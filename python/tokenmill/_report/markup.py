@@ -12,7 +12,7 @@ __all__ = ["bdi", "cells", "folded", "key", "legend", "section", "table", "token
 
 
 def bdi(text: str) -> str:
-    """A text of others: escaped, with what is not seen made visible, and without effect on what is around it."""
+    """A text of others: escaped, what is not seen made visible, without effect on what is around it."""
     return f"<bdi>{escape(visible(text))}</bdi>"
 
 
@@ -34,7 +34,7 @@ def folded(title: str, body: str) -> str:
 def table(
     label: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
 ) -> str:
-    """A table that scrolls by itself where the screen is narrow; cells are HTML, columns ``left`` are words."""
+    """A table that scrolls by itself on a narrow screen; cells are HTML, columns ``left`` are words."""
 
     def classed(column: int) -> str:
         return "" if column in left else ' class="n"'

@@ -25,6 +25,8 @@ _SECTIONS = (
     ("merges", "Merges"),
     ("terms", "Terms"),
 )
+_WORD = 20
+"""Characters of a word, on average, above which texts have no white space between words."""
 _HELP = {
     "bytes per token": "more is shorter text",
     "tokens per word": "fertility; less is shorter text",
@@ -166,20 +168,25 @@ def _plots(numbers: Mapping[str, Any], names: list[str], said: str) -> str:
         ("tokens_per_character", "Tokens per character", "tokens per character", None),
         ("byte_token_rate", "Byte tokens", "% of tokens", None),
     ]
+    # In words that are whole sentences all other figures would be lost.
+    unspaced = {row["name"] for row in made[0]["rows"] if row["characters"] > _WORD * row["words"]}
     drawn = []
     for measure, title, across, line in measures:
         by_name = [{row["name"]: row[measure] for row in own["rows"]} for own in made]
         scale = 100.0 if measure == "byte_token_rate" else 1.0
-        series = [[_times(own[name], scale) for name in names] for own in by_name]
+        plotted = [None if measure == "tokens_per_word" and name in unspaced else name for name in names]
+        series = [[None if name is None else _times(own[name], scale) for name in plotted] for own in by_name]
         if all(value is None for own in series for value in own):
             continue
         svg = plots.dots(f"{title} {said}, the same figures as in the tables", names, series, across, line)
         drawn.append(f"<figure><figcaption>{title}</figcaption>{svg}</figure>")
+    left_out = [name for name in names if name in unspaced]
     note = (
-        "<p class=note>A word is a run of characters between white space: where a script writes none "
-        "between words, such as Chinese, Thai or Amharic of this text, look at characters.</p>"
+        "<p class=note>A word is a run of characters between white space. Where texts have none between "
+        "words, there is no mark for fertility: "
+        f"{', '.join(map(bdi, left_out))}. All figures are in the tables.</p>"
     )
-    return f'<div class="plots">{"".join(drawn)}</div>' + note * (len(names) > 12)
+    return f'<div class="plots">{"".join(drawn)}</div>' + note * bool(left_out)
 
 
 def _times(value: float | None, scale: float) -> float | None:

@@ -29,12 +29,12 @@ _VARIABLES = {
     _INK: "currentColor",
     _FAINT: "var(--grid)",
 }
-_WIDTH = 3.9
-"""Inches, of 100 pixels each as they are shown: what a narrow screen has."""
+_NARROW, _WIDE = 3.0, 3.9
+"""Inches, of 100 pixels each, about, as they are shown: one of several in a row, and a narrow screen."""
 _LABEL = 22
 """Characters of a label."""
 
-Draw = Callable[[Any, Any], None]
+Draw = Callable[[Any], None]
 
 
 def dots(
@@ -46,7 +46,7 @@ def dots(
 ) -> str:
     """A row for each name with a mark for each tokenizer, and a line at a value to compare with."""
 
-    def draw(figure: Any, axes: Any) -> None:
+    def draw(axes: Any) -> None:
         places = range(len(names))
         for number, values in enumerate(series):
             known = [(value, place) for place, value in zip(places, values, strict=True) if value is not None]
@@ -68,7 +68,7 @@ def dots(
         if line is None:
             axes.set_xlim(left=0)
 
-    return _svg(label, max(1.3, 0.62 + 0.205 * len(names)), draw)
+    return _svg(label, (_NARROW, max(1.2, 0.62 + 0.19 * len(names))), draw)
 
 
 def lines(
@@ -76,7 +76,7 @@ def lines(
 ) -> str:
     """A line for each tokenizer; ``sizes`` are on a logarithmic scale."""
 
-    def draw(figure: Any, axes: Any) -> None:
+    def draw(axes: Any) -> None:
         for number, points in enumerate(series):
             axes.plot(
                 [x for x, _ in points],
@@ -89,15 +89,20 @@ def lines(
             )
         if sizes:
             axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter(
-                lambda value, _: f"{value / 1024:g}k" if value >= 1024 else f"{value:g}"
-            )
+            axes.xaxis.set_major_formatter(_power)
+        else:
+            axes.set_xticks(range(0, 17, 4))
+
         axes.set_ylim(bottom=0)
         axes.set_xlabel(across)
         axes.set_ylabel(up)
         axes.grid(visible=True, color=_FAINT, linewidth=0.8)
 
-    return _svg(label, 2.6, draw)
+    return _svg(label, (_WIDE, 2.6), draw)
+
+
+def _power(value: float, _: object) -> str:
+    return f"{value / 1024:g}k" if value >= 1024 else f"{value:g}"
 
 
 def stacked(
@@ -105,7 +110,7 @@ def stacked(
 ) -> str:
     """A bar for each tokenizer, made of the shares of each kind."""
 
-    def draw(figure: Any, axes: Any) -> None:
+    def draw(axes: Any) -> None:
         starts = [0.0] * len(names)
         for number, kind in enumerate(kinds):
             widths = [100 * own.get(kind, 0.0) for own in shares]
@@ -120,10 +125,10 @@ def stacked(
         axes.set_xlabel("% of the vocabulary")
         axes.tick_params(axis="y", length=0)
 
-    return _svg(label, 0.75 + 0.36 * len(names), draw)
+    return _svg(label, (_WIDE, 0.75 + 0.36 * len(names)), draw)
 
 
-def _svg(label: str, height: float, draw: Draw) -> str:
+def _svg(label: str, size: tuple[float, float], draw: Draw) -> str:
     """What ``draw`` draws, as an element of HTML with a label for those who do not see it."""
     try:
         with waited_for:
@@ -140,11 +145,11 @@ def _svg(label: str, height: float, draw: Draw) -> str:
         # The settings of this user would give another page.
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_settings(label))
-        figure = figures.Figure(figsize=(_WIDTH, height), layout="constrained")
+        figure = figures.Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
         for side in ("top", "right", "left", "bottom"):
             axes.spines[side].set_visible(False)
-        draw(figure, axes)
+        draw(axes)
         written = StringIO()
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _inlined(written.getvalue(), label)

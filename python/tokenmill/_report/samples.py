@@ -32,7 +32,8 @@ _GROUPS = 6
 """Groups of texts of which a sample is shown."""
 _HARD = (
     'if (a <= b && c != "d") {\n    return x[i]++;  // 0x1F\n}',
-    "<script>alert('&amp;')</script> \u202e\u05d0 right to left\u202c, NUL \x00, bell \x07, e\u0301, 👩\u200d👩\u200d👧, \ufeff.",
+    "<script>alert('&amp;')</script> "
+    "\u202e\u05d0 right to left\u202c, NUL \x00, bell \x07, e\u0301, 👩\u200d👩\u200d👧, \ufeff.",
 )
 _TITLES = ("Code", "Hard characters")
 
@@ -112,7 +113,7 @@ def merge_steps(tok: Tokenizer, word: str) -> list[dict[str, Any]]:
 
 
 def _steps(tok: Tokenizer, pretoken: Pretoken) -> dict[str, Any]:
-    steps = []
+    steps: list[dict[str, Any]] = []
     if pretoken.symbols is not None and pretoken.merges is not None:
         row = list(pretoken.symbols)
         steps.append({"symbols": [_symbol(tok, symbol) for symbol in row], "merged": None, "rank": None})

@@ -86,7 +86,7 @@ def findings(numbers: Mapping[str, Any]) -> list[str]:
         unknown, tokens = own["total"]["unknown"], own["total"]["tokens"]
         if unknown:
             said.append(
-                f"{shown(own['name'])} cannot spell everything: {percent(unknown / tokens)} of its tokens are "
-                "the unknown token, so that its other figures look better than they are."
+                f"{shown(own['name'])} cannot spell everything: {percent(unknown / tokens)} of its tokens "
+                "are the unknown token, so that its other figures look better than they are."
             )
     return said

@@ -41,8 +41,8 @@ def used_section(numbers: Mapping[str, Any]) -> str:
         name = visible(own["name"])
         ordinary = own["ordinary_tokens"]
         share = percent(own["never_used"] / ordinary if ordinary else None)
-        body = f"<p>{own['never_used']:,} of {ordinary:,} tokens ({share}) are in none of the texts.</p>"
-        body += '<div class="pair">'
+        said = f"<p>{own['never_used']:,} of {ordinary:,} tokens ({share}) are in none of the texts.</p>"
+        body = '<div class="pair">'
         if most:
             body += "<div><h4>Most used</h4>"
             body += table(f"Most used tokens of {name}", ["Token", "Id", "Count", "Share"], most) + "</div>"
@@ -50,7 +50,9 @@ def used_section(numbers: Mapping[str, Any]) -> str:
             body += "<div><h4>Never used, the longest</h4>"
             body += table(f"Tokens of {name} that are never used", ["Token", "Id", "Bytes"], never) + "</div>"
         body += "</div>"
-        parts.append(f"<article><h3>{key(number)}{bdi(own['name'])}</h3>{folded('Tokens', body)}</article>")
+        parts.append(
+            f"<article><h3>{key(number)}{bdi(own['name'])}</h3>{said}{folded('Tokens', body)}</article>"
+        )
     return section("used", "Most used and never used tokens", f'<div class="side">{"".join(parts)}</div>')
 
 
@@ -61,14 +63,14 @@ def samples_section(numbers: Mapping[str, Any]) -> str:
     """Texts with their tokens in colour; the script says what the one is that is pointed at."""
     names = [own["name"] for own in numbers["tokenizers"]]
     help_text = (
-        "<p>Each coloured part is a token; point at one for its id, or reach a text with Tab and go from token "
-        "to token with the arrow keys. Parts of a character are shown as their bytes.</p>"
+        "<p>Each coloured part is a token; point at one for its id, or reach a text with Tab and go from "
+        "token to token with the arrow keys. Parts of a character are shown as their bytes.</p>"
     )
-    parts = [_sample(place, sample, names) for place, sample in enumerate(numbers["samples"])]
+    parts = [_sample(sample, names) for sample in numbers["samples"]]
     return section("samples", "Samples", help_text + "".join(parts))
 
 
-def _sample(place: int, sample: Mapping[str, Any], names: Sequence[str]) -> str:
+def _sample(sample: Mapping[str, Any], names: Sequence[str]) -> str:
     title = bdi(sample["title"])
     direction = ' dir="rtl"' if sample["right_to_left"] else ""
     parts = []
@@ -87,8 +89,10 @@ def _sample(place: int, sample: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _token(at: int, own: Mapping[str, Any], text: str) -> str:
     title = f"id {own['id']} · bytes {own['bytes']} · characters {own['start']}–{own['stop']}"
+    # Bytes of a part of a character, or escapes, which are no letters of the text.
+    kind = " x" * (own["shown"] != text[own["start"] : own["stop"]])
     ends_line = "<br>" * ("\n" in text[own["start"] : own["stop"]])
-    return f'<bdi class="t t{at % _COLOURS}" title="{title}">{escape(own["shown"])}</bdi>{ends_line}'
+    return f'<bdi class="t t{at % _COLOURS}{kind}" title="{title}">{escape(own["shown"])}</bdi>{ends_line}'
 
 
 # ---- merges -----------------------------------------------------------------------------------
@@ -118,8 +122,8 @@ def merges_section(numbers: Mapping[str, Any]) -> str:
         for place, word in enumerate(words)
     )
     intro = (
-        "<p>Byte-pair encoding begins with bytes or characters, and merges the pair with the lowest rank until "
-        "no pair of neighbours is a merge.</p>"
+        "<p>Byte-pair encoding begins with bytes or characters, and merges the pair with the lowest rank "
+        "until no pair of neighbours is a merge.</p>"
     )
     return section("merges", "Merges step by step", intro + chooser + shown)
 

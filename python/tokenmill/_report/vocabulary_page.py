@@ -34,10 +34,11 @@ def vocabulary_section(numbers: Mapping[str, Any]) -> str:
         f'<li><span class="swatch" style="background:var(--kind-{number})"></span> {bdi(kind)}</li>'
         for number, kind in enumerate([*kinds, "others"] if rest else kinds)
     )
+    both = list(zip(made, shares, strict=True))
     rows = [
-        [bdi(kind), *(_count(own["vocabulary"].get(kind, 0), part.get(kind, 0.0)) for own, part in zip(made, shares, strict=True))]
+        [bdi(kind), *(_count(own["vocabulary"].get(kind, 0), part.get(kind, 0.0)) for own, part in both)]
         for kind in ordered
-    ]  # fmt: skip
+    ]
     head = ["Made of", *map(bdi, names)]
     body = (
         '<div class="plots wide"><figure><figcaption>What tokens are made of</figcaption>'
@@ -100,7 +101,10 @@ def curve_section(numbers: Mapping[str, Any]) -> str:
         for own in made
         if own["curve"]["reason"]
     )
-    body = "<p>The first merges of a byte-pair encoding are the tokenizer of a smaller size: where the curve is flat, more tokens shorten texts no longer.</p>"
+    body = (
+        "<p>The first merges of a byte-pair encoding are the tokenizer of a smaller size: where the curve is "
+        "flat, more tokens shorten texts no longer.</p>"
+    )
     if any(series):
         svg = plots.lines(
             "Bytes per token by the size of the vocabulary, the same figures as in the table",

@@ -18,10 +18,7 @@ Unigram and WordPiece need for each size anew.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .corpora import Rows, add_rows, in_parts, names_of, rows_of

@@ -28,8 +28,8 @@ def named_files(words: list[str]) -> dict[str, list[str]]:
     stems = Counter(stem(path) for given, path in pairs if given is None)
     named: dict[str, list[str]] = {}
     for given, path in pairs:
-        stem = stem(path)
-        own = source(path) if path == STDIN else stem if stems[stem] == 1 else path
+        short = stem(path)
+        own = source(path) if path == STDIN else short if stems[short] == 1 else path
         named.setdefault(own if given is None else given, []).append(path)
     return named
 
