@@ -198,6 +198,8 @@ def reports(tok: Tokenizer) -> None:
 
 
 def sizes(tok: Tokenizer) -> None:
+    assert_type(tokenmill.report({"a": tok}, {"en": ["a"]}, parallel=True), tokenmill.Report)
+    assert_type(tokenmill.report([tok]).to_dict(), dict[str, Any])
     found = tokenmill.compare_vocab_sizes(tok, {"en": "a", "de": ["b"]}, [300])
     assert_type(found, tokenmill.VocabSizes)
     assert_type(found["en", 300].fertility, float | None)

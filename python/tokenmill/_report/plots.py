@@ -182,8 +182,7 @@ def _inlined(svg: str, label: str) -> str:
         rest = rest.replace(colour, variable)
     rest = rest.replace("xlink:href", "href")
     # Numbered ids such as axes_1 are those of every plot, and nothing refers to them.
-    rest = re.sub(r'<g id="[a-zA-Z0-9_.]*_[0-9]+">', "<g>", rest)
-    rest = re.sub(r'<g id="[a-zA-Z0-9_.]+">', "<g>", rest)
+    rest = re.sub(r' id="[a-zA-Z0-9.]+_[0-9]+(?:_[0-9]+)*"', "", rest)
     rest = re.sub(r"font: ?([0-9.]+px) [^;\"]*", r"font-size: \1", rest)
     rest = re.sub(r"\s*<!--.*?-->", "", rest, flags=re.DOTALL)
     return f'<svg role="img" aria-label="{escape(label)}"{shape}>{rest.strip()}'
