@@ -54,7 +54,11 @@ def test_the_page_is_written(run: Run, folder: Path, texts: Path) -> None:
         (["{folder}", "--parallel"], "--parallel is for --text"),
         (["{folder}", "--text", "{texts}/nothing.txt"], "nothing.txt"),
         (["{folder}", "--text", "{texts}/empty.txt"], "empty: there is no text to measure"),
-        (["{folder}", "--text", "{texts}/en.txt", "--reference", "fr"], "--reference"),
+        (["{folder}", "--text", "{texts}/en.txt", "--reference", "en"], "--reference compares"),
+        (
+            ["{folder}", "--text", "{texts}/en.txt", "--parallel", "--reference", "fr"],
+            "--reference fr is none",
+        ),
     ],
 )
 def test_bad_use(run: Run, folder: Path, texts: Path, words: list[str], says: str) -> None:

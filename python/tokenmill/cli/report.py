@@ -92,6 +92,10 @@ def run(args: argparse.Namespace) -> int:
     for name, own in texts.items():
         if not any(own):
             raise UsageError(f"{name}: there is no text to measure")
+    if args.reference is not None and named and not args.parallel:
+        raise UsageError("--reference compares texts that say the same", hint="--parallel says that they do")
+    if args.reference is not None and named and args.reference not in named:
+        raise UsageError(f"--reference {args.reference} is none of the names of texts: {', '.join(named)}")
     if args.parallel and not named:
         raise UsageError(
             "--parallel is for --text", hint="the texts that are measured without --text are parallel"
