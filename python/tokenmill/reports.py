@@ -20,7 +20,7 @@ from ._core import Tokenizer
 from ._progress import follower
 from ._remote import write_to
 from ._report.curve import curve, merge_count
-from ._report.measures import Tokens, measured
+from ._report.measures import measured, tokens_of
 from ._report.page import page
 from ._report.samples import WORDS, merge_steps, sample_texts, sampled
 from ._report.summary import HEADER, summary_rows
@@ -144,7 +144,7 @@ def report(
 def _of_tokenizer(
     name: str, tok: Tokenizer, texts: Texts, words: list[str], num_threads: int | None
 ) -> dict[str, Any]:
-    tokens, merges = Tokens(tok), merge_count(tok)
+    tokens, merges = tokens_of(tok), merge_count(tok)
     return {
         "name": name,
         "fingerprint": tok.fingerprint,

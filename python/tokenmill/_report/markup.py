@@ -18,7 +18,9 @@ def bdi(text: str) -> str:
 
 def token(shown: str) -> str:
     """A token in a table; its spaces stay."""
-    return f'<bdi class="token">{escape(visible(shown))}</bdi>'
+    # Of spaces alone nothing would be seen, or read aloud.
+    seen = visible(shown) if shown.strip() else visible(shown).replace(" ", "␣")
+    return f'<bdi class="token">{escape(seen)}</bdi>'
 
 
 def section(id: str, title: str, body: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._forks import waited_for
 from .._table import visible
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     Counts = npt.NDArray[np.int64]
 
-__all__ = ["Tokens", "measured", "renyi_efficiency", "shown_bytes"]
+__all__ = ["Tokens", "measured", "renyi_efficiency", "shown_bytes", "tokens_of"]
 
 ALPHA = 2.5
 _MOST = 30
@@ -26,20 +28,30 @@ LONGEST = 16
 """Bytes from which on tokens are counted together."""
 
 
+@dataclass(frozen=True)
 class Tokens:
     """The tokens of a vocabulary by id."""
 
-    def __init__(self, tok: Tokenizer) -> None:
+    special: frozenset[int]
+    bytes: Mapping[int, bytes]
+    rows: int
+    """The largest id and one."""
+    partial: npt.NDArray[np.bool_]
+    """Whether a token is no text: it begins or ends inside a character."""
+
+
+def tokens_of(tok: Tokenizer) -> Tokens:
+    """All tokens of a tokenizer."""
+    with waited_for:
         import numpy as np
 
-        self.special = set(tok.special_tokens.values())
-        self.bytes: dict[int, bytes] = {id: tok.token_bytes(id) for id in sorted(set(tok.vocab.values()))}
-        self.rows = tok.max_id + 1
-        self.partial = np.zeros(self.rows, dtype=bool)
-        """Whether a token is no text: it begins or ends inside a character."""
-        for id, token in self.bytes.items():
-            if not token.isascii() and id not in self.special:
-                self.partial[id] = _is_partial(token)
+    special = frozenset(tok.special_tokens.values())
+    all_bytes = {id: tok.token_bytes(id) for id in sorted(set(tok.vocab.values()))}
+    partial = np.zeros(tok.max_id + 1, dtype=bool)
+    for id, token in all_bytes.items():
+        if not token.isascii() and id not in special:
+            partial[id] = _is_partial(token)
+    return Tokens(special, all_bytes, tok.max_id + 1, partial)
 
 
 def _is_partial(token: bytes) -> bool:
@@ -60,7 +72,8 @@ def shown_bytes(token: bytes) -> str:
 
 def measured(tok: Tokenizer, tokens: Tokens, texts: Texts, num_threads: int | None) -> dict[str, Any]:
     """All that is counted of one tokenizer, as numbers by name."""
-    import numpy as np
+    with waited_for:
+        import numpy as np
 
     total: Counts = np.zeros(tokens.rows, dtype=np.int64)
     rows = []
