@@ -5,7 +5,7 @@
 >>> texts = {"en": ["low", "lower"], "eo": ["malalta", "pli malalta"]}
 >>> report = tokenmill.report({"mine": tok}, texts, parallel=True)
 >>> report.to_dict()["tokenizers"][0]["parity"]["median_premium"]
-8.0
+4.5
 >>> report.save("report.html")  # doctest: +SKIP
 """
 
@@ -104,8 +104,9 @@ def report(
     Raises ``TrainingError`` where there are no tokenizers, more than 8, and for texts that cannot be compared
     as asked; ``TypeError`` for what is no tokenizer and no text.
 
+    >>> import tokenmill
     >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=262)
-    >>> made = report([tok], {"en": "low lower"})
+    >>> made = tokenmill.report([tok], {"en": "low lower"})
     >>> made.to_dict()["tokenizers"][0]["rows"][0]["bytes_per_token"]
     4.5
     """
