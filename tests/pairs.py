@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
         small = tokenmill.train(texts=["low lower lowest"] * 2, num_merges=3, split="gpt2")
         return import_module("tokenmill").convert(small, folder() / "t.gguf")
 
+    def report() -> Any:
+        return import_module("tokenmill").report(base(), "low lower", words=["low"])
+
     def functions() -> Functions:
         from tokenmill.compat.tiktoken import registry
 
@@ -238,6 +242,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.findings.Finding": finding,
         "tokenmill.findings.Findings": lambda: import_module("tokenmill.findings").Findings((finding(),)),
         "tokenmill.manifest.Verification": verification,
+        "tokenmill.reports.Report": report,
         "tokenmill.vocab_sizes.VocabSizes": vocab_sizes,
         "tokenmill.vocab_sizes.VocabSizeRow": lambda: vocab_sizes().rows[0],
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -552,6 +557,10 @@ METHODS: dict[str, dict[str, Call]] = {
         "__getitem__": lambda o: o["model"],
         "to_dict": lambda o: o.to_dict(),
     },
+    "tokenmill.reports.Report": {
+        "save": lambda o: o.save(new_path(".html")) if find_spec("matplotlib") else None,
+        "to_dict": lambda o: o.to_dict(),
+    },
     "tokenmill.vocab_sizes.VocabSizes": {
         "__getitem__": lambda o: o["texts", 1000],
         "cells": lambda o: o.cells(),
@@ -639,6 +648,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "doctor": lambda o: import_module("tokenmill").doctor(small()),
         "get_encoding": lambda o: registry().get_encoding("mine"),
         "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),
+        "report": lambda o: import_module("tokenmill").report(base(), "low lower", words=["low"]),
         "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),

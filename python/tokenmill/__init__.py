@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .packing import Packed, pack
     from .pretoken_counts import PretokenCounts, merge_counts
     from .ragged import Ragged, RaggedEncodings
+    from .reports import Report, report
     from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
     from .surgery import Surgery, join
@@ -98,6 +99,7 @@ else:
         "PretokenCounts": "pretoken_counts",
         "Ragged": "ragged",
         "RaggedEncodings": "ragged",
+        "Report": "reports",
         "SpecialTokenError": "errors",
         "Surgery": "surgery",
         "TemplateError": "errors",
@@ -140,6 +142,8 @@ else:
         "pretoken_counts": "pretoken_counts",
         "ragged": "ragged",
         "ray": "ray",
+        "report": "reports",
+        "reports": "reports",
         "spans": "spans",
         "spans_from_labels": "spans",
         "spark": "spark",
@@ -183,7 +187,7 @@ else:
             "pretoken_counts",
             "ragged",
         ]
-        modules += ["reference", "spans", "stages", "surgery", "vocab_sizes"]
+        modules += ["reference", "reports", "spans", "stages", "surgery", "vocab_sizes"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
@@ -219,6 +223,7 @@ __all__ = [
     "PretokenCounts",
     "Ragged",
     "RaggedEncodings",
+    "Report",
     "Snapshot",
     "SpecialTokenError",
     "Surgery",
@@ -246,6 +251,7 @@ __all__ = [
     "merge_counts",
     "pack",
     "register_hook",
+    "report",
     "spans_from_labels",
     "train",
 ]

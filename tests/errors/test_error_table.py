@@ -28,6 +28,7 @@ from errors.rows_of_difference import DIFFERENCE
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
 from errors.rows_of_formats import FORMATS
 from errors.rows_of_hooks import HOOKS
+from errors.rows_of_reports import REPORTS
 from errors.rows_of_tokenizer_json import TOKENIZER_JSON
 from errors.rows_of_training import PATTERN, TRAINING
 from errors.rows_of_types import LENGTHS, TYPES
@@ -54,6 +55,7 @@ TABLE: list[Row] = [
     *CHAT,
     *BATCHES,
     *BUDGETS,
+    *REPORTS,
     *VOCAB_SIZES,
     *DIFFERENCE,
 ]

@@ -619,6 +619,11 @@ case(
     "diff",
     given(lambda i: i.short_words, lambda i, text: tokenmill.diff(i.tok, _with_one_more(), texts=text)),
 )
+case(
+    "report",
+    given(lambda i: i.short_words, lambda i, text: tokenmill.report(i.tok, text, words=[])),
+    is_slow=True,
+)
 case("Packed.pad", given(lambda i: tokenmill.pack(i.rows, 4096), lambda _, packed: packed.pad(0)))
 case(
     "causal_mask",
@@ -948,6 +953,8 @@ WITHOUT = {
         f"VocabSizes.{name}"
         for name in ("cells", "names", "notes", "rows", "sizes", "table", "to_dict", "to_svg")
     ),
+    # Of numbers whose amount does not grow with the texts.
+    *(f"Report.{name}" for name in ("html", "save", "to_dict")),
     "LoadFinding.kind",
     "LoadFinding.reason",
     "LoadReport.files",

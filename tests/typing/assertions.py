@@ -201,6 +201,8 @@ def sizes(tok: Tokenizer) -> None:
     difference = tokenmill.diff(tok, tok, texts=["a"])
     assert_type(difference, tokenmill.Difference)
     assert_type(difference.verdict, Literal["same", "different", "unknown"])
+    assert_type(tokenmill.report({"a": tok}, {"en": ["a"]}, parallel=True), tokenmill.Report)
+    assert_type(tokenmill.report([tok]).to_dict(), dict[str, Any])
     found = tokenmill.compare_vocab_sizes(tok, {"en": "a", "de": ["b"]}, [300])
     assert_type(found, tokenmill.VocabSizes)
     assert_type(found["en", 300].fertility, float | None)

@@ -31,6 +31,7 @@ MODULES = [
     "tokenmill.packing",
     "tokenmill.placeholder",
     "tokenmill.ragged",
+    "tokenmill.reports",
     "tokenmill.spans",
     "tokenmill.stages",
     "tokenmill.vocab_sizes",

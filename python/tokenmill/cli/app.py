@@ -29,6 +29,7 @@ from . import (
     inspect,
     lorem,
     manifest,
+    report,
     train,
     verify,
     vocab,
@@ -60,6 +61,7 @@ _COMMANDS = {
     "convert": (convert, "a tokenizer in another format, compared before it is written"),
     "curve": (curve, "bytes per token by the size of the vocabulary and by language"),
     "diff": (diff, "whether two tokenizers give the same, and an input for which they do not"),
+    "report": (report, "tokenizers side by side on one page: languages, vocabulary, samples, merges"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
 }
 
@@ -125,6 +127,8 @@ def _check_paths(args: argparse.Namespace) -> None:
         "verify",
         "config",
         "against",
+        "tokenizers",
+        "text_files",
     ):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:

@@ -18,14 +18,12 @@ Unigram and WordPiece need for each size anew.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .corpora import Rows, add_rows, in_parts, names_of, rows_of
 from .files import STDIN, as_json, as_text, check_read_once, source, write_output
+from .named import named_files
 from .options import add_files, add_output, add_tokenizer, load_tokenizer
 from .parsing import whole_number
 from .spool import spooled
@@ -94,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Encode with each size, write the plot, then the table."""
     _check(args)
-    named = _named_files(args.files)
+    named = named_files(args.files)
     training, rows = names_of(args.train), rows_of(args)
     check_read_once([path for paths in named.values() for path in paths] + training, tokenizer=args.tokenizer)
     texts = {name: [text for path in paths for text in _texts(path, rows)] for name, paths in named.items()}
@@ -139,33 +137,6 @@ def _check(args: argparse.Namespace) -> None:
 
 
 # ---- texts ------------------------------------------------------------------------------------
-
-
-def _named_files(words: list[str]) -> dict[str, list[str]]:
-    """The files of each name."""
-    pairs: list[tuple[str | None, str]] = []
-    for word in words or [STDIN]:
-        name, equals, path = word.partition("=")
-        if not equals or os.path.lexists(word):
-            pairs += [(None, path) for path in names_of([word])]
-        elif not name or not path:
-            raise UsageError(f"{word}: a name and a file are needed, as in English=en.txt")
-        else:
-            pairs += [(name, path) for path in names_of([path])]
-    # Files of one name in several folders are told apart by their paths.
-    stems = Counter(_stem(path) for given, path in pairs if given is None)
-    named: dict[str, list[str]] = {}
-    for given, path in pairs:
-        stem = _stem(path)
-        own = source(path) if path == STDIN else stem if stems[stem] == 1 else path
-        named.setdefault(own if given is None else given, []).append(path)
-    return named
-
-
-def _stem(path: str) -> str:
-    """The name of a file without its endings."""
-    name = Path(path).name
-    return Path(name.removesuffix(".gz").removesuffix(".zst")).stem
 
 
 def _texts(path: str, rows: Rows) -> list[str]:

@@ -1,0 +1,1 @@
+"""What ``tokenmill.report`` measures, draws and writes."""
