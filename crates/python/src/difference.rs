@@ -13,6 +13,9 @@ type PlainWitness = (Option<(String, &'static str)>, Option<(Vec<u32>, bool)>);
 /// The merges that only A and only B has, by their ranks, and those that moved.
 type PlainMerges = (Vec<usize>, Vec<usize>, Vec<(usize, usize)>);
 
+/// The name of the proof, the witness, the numbers of inputs by their kind, and merges.
+type PlainDifference = (Option<&'static str>, PlainWitness, Vec<(&'static str, u64)>, PlainMerges);
+
 /// Compares two tokenizers, chat templates and settings aside; see `tokenmill.diff`.
 ///
 /// `texts` are tried first. Gives the proof that they are the same (`"descriptions"`, `"merges"` or
@@ -26,7 +29,7 @@ pub(crate) fn compare_tokenizers(
     a: &Tokenizer,
     b: &Tokenizer,
     texts: Vec<String>,
-) -> PyResult<(Option<&'static str>, PlainWitness, Vec<(&'static str, u64)>, PlainMerges)> {
+) -> PyResult<PlainDifference> {
     let (a, b) = (Arc::clone(a.engine()), Arc::clone(b.engine()));
     let found = run_long(py, None, |watch| compare(&a, &b, texts.iter().map(String::as_str), watch))?;
     let proof = found.proof.map(|proof| match proof {

@@ -2,7 +2,7 @@
 //!
 //! In: two tokenizers with models of one kind. Out: the first with the tokens of the second that it lacks behind its own,
 //! and the map from the second's ids. How text is normalized and split stays as in the first.
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::extend::{append, next_id};
 use super::{Condition, IdMap, Promise, Surgery};
@@ -144,11 +144,11 @@ fn is_no_text(description: &Description, index: usize) -> bool {
 
 /// The merges of the second tokenizer that make new tokens, with the new ids, in their order.
 fn new_merges(second: &Engine, map: &[TokenId], tokens: &[(TokenId, Vec<u8>)]) -> Result<Vec<Merge>> {
-    let is_new: HashMap<TokenId, ()> = tokens.iter().map(|(id, _)| (*id, ())).collect();
+    let is_new: HashSet<TokenId> = tokens.iter().map(|&(id, _)| id).collect();
     let new = |id: TokenId| map.get(id as usize).copied().filter(|&id| id != NO_ID);
     let merges = second.merges()?;
     let moved = merges.iter().filter_map(|merge| {
-        let result = new(merge.result).filter(|id| is_new.contains_key(id))?;
+        let result = new(merge.result).filter(|id| is_new.contains(id))?;
         Some(Merge { left: new(merge.left)?, right: new(merge.right)?, result })
     });
     Ok(moved.collect())

@@ -91,7 +91,8 @@ impl Keeping<'_> {
                     ids.for_each(|&id| self.keep(id));
                 }
                 PostProcessor::Bert { sep, cls } | PostProcessor::Roberta { sep, cls, .. } => {
-                    [sep, cls].into_iter().for_each(|(_, id)| self.keep(*id));
+                    self.keep(sep.1);
+                    self.keep(cls.1);
                 }
                 PostProcessor::ByteLevel { .. } => {}
             }
@@ -188,7 +189,8 @@ impl Keeping<'_> {
         }
         while let Some(id) = self.waiting.pop() {
             for &i in &by_result[id as usize] {
-                [merges[i].left, merges[i].right].into_iter().for_each(|part| self.keep(part));
+                self.keep(merges[i].left);
+                self.keep(merges[i].right);
             }
         }
         Ok(())

@@ -207,12 +207,11 @@ pub(super) fn name_of(
 /// changes nothing.
 pub(super) fn architecture(name: &str) -> &'static str {
     match name {
-        "llama-bpe" | "tekken" => "llama",
+        "llama-bpe" | "tekken" | "deepseek-llm" | "deepseek-coder" => "llama",
         "qwen2" => "qwen2",
         "qwen35" => "qwen35",
         "starcoder" => "starcoder",
         "falcon" => "falcon",
-        "deepseek-llm" | "deepseek-coder" => "llama",
         "deepseek-v3" => "deepseek2",
         "bloom" => "bloom",
         "bailingmoe" => "bailingmoe",

@@ -37,12 +37,15 @@ pub(crate) fn write(engine: &Engine, lossy: bool) -> Result<Vec<u8>> {
     let description = engine.canonical();
     let keys = match &description.model {
         ModelDescription::Bpe(BpeDescription { merges: Merges::ByScore { scores, kinds }, .. }) => {
-            of_pieces(&description, "llama", scores.clone(), kinds)
+            of_pieces(&description, "llama", scores, kinds)
         }
         #[allow(clippy::cast_possible_truncation)] // what the format holds; the check is below
-        ModelDescription::Unigram(model) if !model.kinds.is_empty() => {
-            of_pieces(&description, "t5", model.scores.iter().map(|&s| s as f32).collect(), &model.kinds)
-        }
+        ModelDescription::Unigram(model) if !model.kinds.is_empty() => of_pieces(
+            &description,
+            "t5",
+            &model.scores.iter().map(|&s| s as f32).collect::<Vec<_>>(),
+            &model.kinds,
+        ),
         ModelDescription::Unigram(_) => cannot("model", "GGUF holds pieces as SentencePiece counts them"),
         ModelDescription::Bpe(model) => of_bytes(engine, &description, model, lossy),
         ModelDescription::WordPiece(model) => of_words(&description, model),
@@ -321,7 +324,7 @@ fn of_bytes(
 fn of_pieces(
     description: &Description,
     name: &str,
-    scores: Vec<f32>,
+    scores: &[f32],
     kinds: &[PieceKind],
 ) -> Result<KeyWriter> {
     let [Normalizer::SentencePiece(rules)] = description.normalizer.as_slice() else {

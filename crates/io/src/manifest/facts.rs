@@ -257,13 +257,13 @@ impl Facts {
             corpus: &self.corpus,
             training: &self.training,
         };
-        let mut text = serde_json::to_vec_pretty(&head).map_err(unwritten)?;
+        let mut text = serde_json::to_vec_pretty(&head).map_err(|error| unwritten(&error))?;
         // The end of the object: it goes on with the vectors.
         text.truncate(text.len() - "\n}".len());
         text.extend_from_slice(b",\n  \"golden\": [");
         for (i, vector) in self.golden.iter().enumerate() {
             text.extend_from_slice(if i == 0 { b"\n    " } else { b",\n    " });
-            serde_json::to_writer(&mut text, vector).map_err(unwritten)?;
+            serde_json::to_writer(&mut text, vector).map_err(|error| unwritten(&error))?;
         }
         text.extend_from_slice(if self.golden.is_empty() { b"]\n}\n" } else { b"\n  ]\n}\n" });
         Ok(text)
@@ -314,12 +314,12 @@ impl Facts {
     }
 }
 
-fn unwritten(error: serde_json::Error) -> Error {
+fn unwritten(error: &serde_json::Error) -> Error {
     Error::internal(format!("manifest: {error}"))
 }
 
 fn as_json<T: Serialize>(value: &T) -> Result<Value> {
-    serde_json::to_value(value).map_err(unwritten)
+    serde_json::to_value(value).map_err(|error| unwritten(&error))
 }
 
 /// Adds the differences between two values of a field; of objects, those of their entries.

@@ -141,7 +141,11 @@ fn the_classes_are_those_of_the_edition_that_is_named() {
         let splitter = Splitter::compile(&Split::Pattern(r"\p{L}+".to_owned())).unwrap();
         let text = format!("a{char}");
         let mut count = 0;
-        splitter.for_each(&text, |_| Ok(count += 1)).unwrap();
+        let each = |_| {
+            count += 1;
+            Ok(())
+        };
+        splitter.for_each(&text, each).unwrap();
         count == 1
     };
     // A letter of Unicode 16, and one of 17.
