@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Conversion", "convert"]
 
 Format = Literal["tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt", "sentencepiece", "gguf", "tekken"]
+Special = Literal["text", "parse"]
 
 FORMATS: tuple[Format, ...] = (
     *("tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt"),
@@ -147,7 +148,6 @@ def convert(
     Raises ``FormatError`` that names what the target cannot say, and what ``load`` and ``Tokenizer.save``
     raise.
     """
-    given = {"split": split, "special_tokens": special_tokens}
     if isinstance(source, Tokenizer):
         if split is not None or special_tokens is not None:
             raise ValueError("split= and special_tokens= are for a source that is loaded")
@@ -164,11 +164,11 @@ def convert(
         if path.is_dir() or os.fspath(target).endswith(("/", os.sep)):
             beside.mkdir()
         if form in _BARE:
-            again_with = _given_again(tokenizer, beside, form, given["split"], lossy)
+            again_with = _given_again(tokenizer, beside, form, split, lossy)
         tokenizer.save(beside, format=form, lossy=lossy or form in _BARE)
         saved = beside / _NAMES[form] if form in _BARE and beside.is_dir() else beside
         again = load(saved, **again_with)
-    specials = ("parse",) if form in _BARE else ("text", "parse")
+    specials: tuple[Special, ...] = ("parse",) if form in _BARE else ("text", "parse")
     differing = list(_differing(tokenizer, again, texts, specials, around=form not in _BARE))
     written = lossy or not differing
     if written:
@@ -290,7 +290,7 @@ def _scalar(rng: random.Random) -> str:
 
 
 def _encoded(
-    tokenizer: Tokenizer, texts: Sequence[str], special: str, around: bool = False
+    tokenizer: Tokenizer, texts: Sequence[str], special: Special, around: bool = False
 ) -> list[list[int] | None]:
     """The ids of each text, ``None`` for one that the vocabulary cannot spell."""
     try:
@@ -306,7 +306,7 @@ def _encoded(
 
 
 def _differing(
-    before: Tokenizer, after: Tokenizer, texts: Sequence[str], specials: Sequence[str], *, around: bool
+    before: Tokenizer, after: Tokenizer, texts: Sequence[str], specials: Sequence[Special], *, around: bool
 ) -> Iterator[tuple[str, list[int] | None, list[int] | None]]:
     """Each text that differs, with the ids of both."""
     ways = [(special, False) for special in specials] + ([(specials[0], True)] if around else [])

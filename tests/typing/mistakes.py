@@ -21,7 +21,7 @@ def mistakes(tok: Tokenizer, batch: Ragged) -> None:
     tok.decode([1], errors="surrogateescape")  # type: ignore[arg-type]
     tok.decode([1], undefined="drop")  # type: ignore[arg-type]
     tok.token_bytes("a")  # type: ignore[arg-type]
-    tok.save("x", format="gguf")  # type: ignore[arg-type]
+    tok.save("x", format="csv")  # type: ignore[arg-type]
     tok.vocab = {}  # type: ignore[misc]
     tok.with_vocab_size("3")  # type: ignore[arg-type]
     tokenmill.compare_vocab_sizes(tok, "a", ["3"])  # type: ignore[list-item]

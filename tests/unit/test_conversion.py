@@ -29,12 +29,12 @@ def saved_again(native: Any, tok: Any, path: Path, form: str, **options: Any) ->
 
 @pytest.mark.parametrize("model", ["bpe", "wordpiece", "unigram"])
 def test_gguf_means_the_same(native: Any, tmp_path: Path, model: str) -> None:
-    options: dict[str, Any] = {
+    every: dict[str, dict[str, Any]] = {
         "bpe": {"num_merges": 30, "split": "gpt2", "special_tokens": SPECIAL},
         "wordpiece": {"vocab_size": 60, "unk_token": "[UNK]"},
         "unigram": {"vocab_size": 40},
-    }[model]
-    tok = native.train(texts=TEXTS, model=model, **options)
+    }
+    tok = native.train(texts=TEXTS, model=model, **every[model])
     again = saved_again(native, tok, tmp_path / "t.gguf", "gguf")
     assert again == tok
     assert again.fingerprint == tok.fingerprint

@@ -387,6 +387,7 @@ def test_a_damaged_manifest_names_the_field(
     for read in (native.load, manifest.verify):
         with pytest.raises(FormatError) as raised:
             read(folder)
+        assert raised.value.path is not None
         assert (raised.value.field, Path(raised.value.path).name) == (field, "tokenmill.json")
 
 
