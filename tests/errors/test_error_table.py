@@ -23,6 +23,7 @@ from errors.making import (
 from errors.rows_of_batches import BATCHES
 from errors.rows_of_budgets import BUDGETS
 from errors.rows_of_chat import CHAT
+from errors.rows_of_checkpoints import CHECKPOINTS
 from errors.rows_of_compat import COMPAT
 from errors.rows_of_difference import DIFFERENCE
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
@@ -58,6 +59,7 @@ TABLE: list[Row] = [
     *REPORTS,
     *VOCAB_SIZES,
     *DIFFERENCE,
+    *CHECKPOINTS,
 ]
 
 

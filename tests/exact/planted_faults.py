@@ -1,7 +1,9 @@
 """Faults that are planted into the files of a healthy tokenizer, and the check that must name each.
 
 ``made`` writes a small folder as models have it; a ``Fault`` edits a copy of it, and says what evidence
-shows it.
+shows it. Faults of published vocabularies (``fertility``, byte tokens, other files) are in
+``test_doctor_vocabularies``, and those that no file causes (``offsets``, ``reserved``,
+``template_literals``, ``padding``: the program itself would have to be wrong) in ``test_doctor_stand_ins``.
 """
 
 from __future__ import annotations
@@ -203,6 +205,46 @@ def without_byte(value: Any) -> None:
     del value["model"]["vocab"]["Ā"]
 
 
+def without_letter(value: Any) -> None:
+    del value["model"]["vocab"]["~"]
+
+
+def parts_of_characters(value: Any) -> None:
+    """Pairs of bytes of which UTF-8 never begins a character: GPT-2 writes these bytes as they are."""
+    model = value["model"]
+    letters = [chr(byte) for byte in range(0xA1, 0xAD)]
+    for left in letters:
+        for right in letters:
+            if left + right not in model["vocab"]:
+                model["vocab"][left + right] = 2000 + len(model["merges"])
+                model["merges"].append(
+                    [left, right] if not isinstance(model["merges"][0], str) else f"{left} {right}"
+                )
+
+
+def split_by(pattern: str) -> Callable[[Any], None]:
+    """Another pattern in place of the split."""
+
+    def change(value: Any) -> None:
+        without_regex(value)
+        pieces = {
+            "type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False,
+        }  # fmt: skip
+        value["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [pieces, value["pre_tokenizer"]]}
+
+    return change
+
+
+def decoder_drops(char: str) -> Callable[[Any], None]:
+    """A decoder that leaves out a character."""
+
+    def change(value: Any) -> None:
+        drops = {"type": "Replace", "pattern": {"String": char}, "content": ""}
+        value["decoder"] = {"type": "Sequence", "decoders": [value["decoder"], drops]}
+
+    return change
+
+
 def truncate(value: Any) -> None:
     """The later half of the merges and their tokens are gone."""
     model = value["model"]
@@ -359,6 +401,11 @@ def gone(folder: Path) -> None:
     (folder / "tokenizer_config.json").unlink()
 
 
+def stale_vector(manifest: Any) -> None:
+    """A recorded text has other ids."""
+    next(vector for vector in manifest["golden"] if vector["ids"])["ids"][0] += 1
+
+
 def of_manifest(**values: Any) -> Edit:
     """Fields of the manifest, which keeps the hashes of its files."""
     return of_json("tokenmill.json", setting(**values))
@@ -426,6 +473,8 @@ FAULTS: tuple[Fault, ...] = (
         of_tokenizer(truncate),
         against=True,
     ),
+    Fault("a letter is missing", "unknown", of_tokenizer(without_letter)),
+    Fault("tokens of cut characters", "partial_utf8", of_tokenizer(parts_of_characters)),
     Fault("a token has two ids", "duplicates", of_tokenizer(duplicate_token)),
     Fault("tokens of a repeated page", "over_represented", of_tokenizer(repeated_tokens)),
     Fault("dropout is set", "determinism", of_tokenizer(lambda v: v["model"].update(dropout=0.1))),
@@ -439,6 +488,8 @@ FAULTS: tuple[Fault, ...] = (
         against=True,
     ),
     Fault("the split is removed", "reference_ids", of_tokenizer(without_regex), against=True),
+    Fault("a split that reads on", "growth", of_tokenizer(split_by("a*b|a"))),
+    Fault("a split that backtracks", "throughput", of_tokenizer(split_by(r"[^☃]{0,2000}☃(?!x)|[\s\S]"))),
     Fault("a space is put in front", "prefix", of_tokenizer(prefix_space)),
     Fault("a space is put in front: texts", "round_trip", of_tokenizer(prefix_space)),
     Fault("a space is put in front, by reference", "reference_ids", of_tokenizer(prefix_space), against=True),
@@ -493,6 +544,7 @@ FAULTS: tuple[Fault, ...] = (
         "round_trip",
         of_tokenizer(set_stage("decoder", {"type": "WordPiece", "prefix": "##", "cleanup": True})),
     ),
+    Fault("the decoder drops a character", "invisible", of_tokenizer(decoder_drops("\u200b"))),
     Fault("BOS twice", "double_bos", around_without_config("<s>", "<s>", "A")),
     Fault(
         "BOS by template and post-processor",
@@ -513,6 +565,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("special ids one further", "reference_vocabulary", of_tokenizer(one_more), against=True),
     Fault("special ids off by one", "added_ids", of_tokenizer(move_special)),
     Fault("an id is left out", "gaps", of_tokenizer(leave_out)),
+    Fault("an id is left out: loading", "tolerated", of_tokenizer(leave_out)),
     Fault("padding is eos", "pad_eos", of_json("tokenizer_config.json", pad_is_eos)),
     Fault(
         "padding is a token that is not there", "roles", of_json("tokenizer_config.json", pad_is_a_stranger)
@@ -599,6 +652,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("the template changed after it was saved", "hashes", stale_template, manifest=True),
     Fault("a file is gone", "hashes", gone, manifest=True),
     Fault("a stale hash", "hashes", stale_hash_entry, manifest=True),
+    Fault("a recorded text has other ids", "vectors", of_json("tokenmill.json", stale_vector), manifest=True),
+    Fault("another size is recorded", "vectors", of_manifest(vocab_size=1), manifest=True),
     Fault(
         "generation padded on the right",
         "padding_side",
@@ -629,6 +684,11 @@ FAULTS: tuple[Fault, ...] = (
         of_json("generation_config.json", setting(pad_token_id=3)),
     ),
     Fault(
+        "generation begins elsewhere",
+        "generation_bos",
+        of_json("generation_config.json", setting(bos_token_id=3)),
+    ),
+    Fault(
         "the embedding has too few rows",
         "embedding_rows",
         of_tensors({"model.embed_tokens.weight": (700, WIDTH), "lm_head.weight": (700, WIDTH)}),
@@ -655,6 +715,7 @@ QUICK = (
     "padding is eos",
     "eos is off by one",
     "a stale hash",
+    "a recorded text has other ids",
     "a byte is missing",
     "a foreign configuration",
     "lower-casing is added",

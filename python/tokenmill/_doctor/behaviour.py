@@ -392,17 +392,23 @@ def _growth(examined: Examined, seconds: float) -> Iterator[Finding]:
 
 def _throughput(examined: Examined) -> Finding:
     text = SAMPLE * 8
-    start = time.perf_counter()
+    # Processor time, so that a busy machine is no fault of the tokenizer.
+    start = time.process_time()
     ids = examined.encode(text)
-    taken = max(time.perf_counter() - start, 1e-9)
+    taken = max(time.process_time() - start, 1e-9)
     speed = round(len(text.encode()) / taken / 1e6, 3)
     if isinstance(ids, list) and speed < LEAST_SPEED:
         return found(
             "throughput",
             "file",
-            f"{speed} MB of text a second",
+            f"{speed} MB of text in a second of processor time",
             status="warn",
             way_out="Tokenizer.plan() says which stage takes a slow way, and why",
             megabytes_per_second=speed,
         )
-    return found("throughput", "file", f"over {LEAST_SPEED} MB of text a second", megabytes_per_second=speed)
+    return found(
+        "throughput",
+        "file",
+        f"over {LEAST_SPEED} MB of text in a second of processor time",
+        megabytes_per_second=speed,
+    )

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ManifestError, TokenmillError
+from .._table import quoted
+from ..errors import TokenmillError
 from ..findings import Finding
 from .examined import Examined, found, listed, read_json, some
 
@@ -44,8 +45,7 @@ def hashes(folder: Path) -> Finding | None:
             "; ".join(parts),
             status="fail",
             way_out="restore the files that were saved together; where the change is meant, load the file "
-            "by itself "
-            "itself and save the folder again",
+            "by itself and save the folder again",
             changed=stale,
             missing=missing,
         )
@@ -334,30 +334,46 @@ def _roles_differ(config: Mapping[str, Any], roles: Mapping[str, Any]) -> list[s
     ]
 
 
-# ---- golden vectors ---------------------------------------------------------------------------
+# ---- what a manifest says ---------------------------------------------------------------------
 
 
 def _vectors(examined: Examined) -> Iterator[Finding]:
-    """``vectors``: the texts and ids that a manifest of version 2 holds."""
-    manifest = manifest_of(examined.folder)
-    if not manifest or examined.folder is None or manifest.get("manifest_version") == 1:
-        examined.skip("vectors", "there is no manifest with texts and their ids")
+    """``vectors``: what a manifest says of the tokenizer, and of the ids of its texts."""
+    from ..manifest import verify
+
+    if examined.folder is None or not manifest_of(examined.folder):
+        examined.skip("vectors", "there is no manifest")
         return
     try:
-        from ..manifest import verify  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        examined.skip("vectors", "this version reads no texts of manifests")
+        verified = verify(examined.folder)
+    except TokenmillError as error:
+        # `loads` says so, unless the split or special tokens were given for a file that lacks them.
+        examined.skip("vectors", f"the folder does not load by itself: {error}")
         return
-    try:
-        verify(examined.folder)
-    except ManifestError as error:
+    # That a file has changed or is gone, or does not load, `hashes` and `loads` say.
+    differs = [row for row in verified.findings if not _is_of_file(row.field)]
+    tried = f"{verified.vectors} recorded texts"
+    if differs:
+        first = differs[0]
         yield found(
             "vectors",
             "manifest",
-            f"{error.field}: {error.expected} was recorded, {error.found} was found",
+            f"{first.field}: {quoted(first.expected, 60)} was recorded, {quoted(first.found, 60)} was found"
+            + (f", and {len(differs) - 1:,} more of this manifest differ" if differs[1:] else ""),
             status="fail",
-            way_out="the files, or the program, give other results than when the manifest was written",
-            field=error.field,
+            way_out="the files, or the program, give other results than when the manifest was written: take "
+            "the files of one release; where the change is meant, write the manifest again",
+            fields=some([row.field for row in differs]),
+            texts=verified.vectors,
         )
-        return
-    yield found("vectors", "manifest", "the recorded texts have the recorded ids")
+    elif verified.vectors:
+        yield found(
+            "vectors", "manifest", f"{tried} have the recorded ids and offsets", texts=verified.vectors
+        )
+    else:
+        yield found("vectors", "manifest", "size and special tokens are as recorded; no texts are", texts=0)
+
+
+def _is_of_file(field: str) -> bool:
+    """Whether a difference from a manifest is one of its files, and not of their sizes alone."""
+    return field == "files" or (field.startswith("files.") and not field.endswith(".bytes"))

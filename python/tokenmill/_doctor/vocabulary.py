@@ -182,7 +182,9 @@ def _partial(examined: Examined) -> Iterator[Finding]:
 def _over_represented(examined: Examined) -> Finding:
     """Long tokens, which one page that is repeated puts into a vocabulary, and language does not."""
     long: list[str] = []
-    for id in examined.ordinary:
+    for id, token in examined.ordinary.items():
+        if len(token) < LONG:
+            continue  # a character has a byte at least
         text = examined.bytes_in_text(id).decode("utf-8", "replace").strip(" ▁")
         if len(text) >= LONG and (_repeats(text) or not text.isalpha() or len(text) >= 2 * LONG):
             long.append(text)
