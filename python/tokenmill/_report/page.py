@@ -106,13 +106,18 @@ def _summary(numbers: Mapping[str, Any]) -> str:
             for column, cell in enumerate(row)
         ]
         body.append([first, *marked[1:]])
-    head = [f"{name}<small>{_HELP[name]}</small>" if name in _HELP else name.capitalize() for name in HEADER]
+    head = [_headed(name) for name in HEADER]
     marks = "<p class=note>Bold: the best of a column.</p>" if best else ""
     return section(
         "summary",
         "Summary",
         f'<ul class="findings">{said}</ul>' * bool(said) + table("Summary", head, body) + marks,
     )
+
+
+def _headed(name: str) -> str:
+    title = name[0].upper() + name[1:]
+    return f"{title}<small>{_HELP[name]}</small>" if name in _HELP else title
 
 
 def _best(numbers: Mapping[str, Any]) -> dict[int, int]:
@@ -194,7 +199,14 @@ def _times(value: float | None, scale: float) -> float | None:
 
 
 def _parity(numbers: Mapping[str, Any]) -> str:
-    head = ["Tokenizer", "Gini coefficient", "Most over fewest tokens", "Most", "Fewest", "Highest premium"]
+    head = [
+        "Tokenizer",
+        "Gini coefficient",
+        "Most over fewest tokens",
+        "Most tokens",
+        "Fewest tokens",
+        "Highest premium",
+    ]
     rows = [
         [
             bdi(own["name"]),
@@ -210,7 +222,11 @@ def _parity(numbers: Mapping[str, Any]) -> str:
     if not rows:
         return ""
     note = "<p class=note>Of texts that say the same. A Gini coefficient of 0 means equally many tokens.</p>"
-    return "<h3>Parity between languages</h3>" + table("Parity between languages", head, rows) + note
+    return (
+        "<h3>Parity between languages</h3>"
+        + table("Parity between languages", head, rows, left=(0, 3, 4))
+        + note
+    )
 
 
 def _tables(numbers: Mapping[str, Any]) -> Iterator[str]:

@@ -29,8 +29,10 @@ _VARIABLES = {
     _INK: "currentColor",
     _FAINT: "var(--grid)",
 }
-_NARROW, _WIDE = 3.0, 3.9
-"""Inches, of 100 pixels each, about, as they are shown: one of several in a row, and a narrow screen."""
+_WIDE = 3.9
+"""Inches, of 100 pixels each, about, as they are shown."""
+_SPREAD = 0.6
+"""Of the height of a row, over which its marks stand."""
 _LABEL = 22
 """Characters of a label."""
 
@@ -49,14 +51,19 @@ def dots(
     def draw(axes: Any) -> None:
         places = range(len(names))
         for number, values in enumerate(series):
+            # A little below one another: of equal values all marks are seen.
+            shift = _SPREAD * ((number + 0.5) / len(series) - 0.5)
             known = [(value, place) for place, value in zip(places, values, strict=True) if value is not None]
             axes.plot(
                 [value for value, _ in known],
-                [place for _, place in known],
+                [place + shift for _, place in known],
                 _MARKERS[number],
                 color=_SERIES[number],
-                markersize=5.5,
+                markersize=5,
                 markeredgewidth=0,
+                # At 0 a mark is seen whole.
+                clip_on=False,
+                zorder=3,
             )
         if line is not None:
             axes.axvline(line, color=_INK, linewidth=1, linestyle=(0, (3, 2)))
@@ -68,7 +75,7 @@ def dots(
         if line is None:
             axes.set_xlim(left=0)
 
-    return _svg(label, (_NARROW, max(1.2, 0.62 + 0.19 * len(names))), draw)
+    return _svg(label, (_WIDE, max(1.2, 0.62 + 0.19 * len(names))), draw)
 
 
 def lines(
@@ -86,13 +93,13 @@ def lines(
                 markersize=4.5,
                 markeredgewidth=0,
                 linewidth=1.6,
+                clip_on=False,
             )
         if sizes:
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter(_power)
         else:
             axes.set_xticks(range(0, 17, 4))
-
         axes.set_ylim(bottom=0)
         axes.set_xlabel(across)
         axes.set_ylabel(up)

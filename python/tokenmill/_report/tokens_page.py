@@ -104,7 +104,9 @@ def merges_section(numbers: Mapping[str, Any]) -> str:
     if not words:
         return section("merges", "Merges step by step", "<p>No words were chosen.</p>")
     options = "".join(
-        f'<option value="{place}">{escape(visible(word))}</option>' for place, word in enumerate(words)
+        # At the ends of an option spaces are dropped.
+        f'<option value="{place}">{escape(_ends_seen(visible(word)))}</option>'
+        for place, word in enumerate(words)
     )
     chooser = (
         '<p class="chooser" hidden><label>Word <select id="word">' + options + "</select></label> "
@@ -126,6 +128,12 @@ def merges_section(numbers: Mapping[str, Any]) -> str:
         "until no pair of neighbours is a merge.</p>"
     )
     return section("merges", "Merges step by step", intro + chooser + shown)
+
+
+def _ends_seen(word: str) -> str:
+    start = len(word) - len(word.lstrip(" "))
+    stop = len(word.rstrip(" "))
+    return "␣" * start + word[start:stop] + "␣" * (len(word) - max(start, stop))
 
 
 def _word(pretokens: Sequence[Mapping[str, Any]], word: str) -> str:

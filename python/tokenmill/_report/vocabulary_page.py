@@ -41,7 +41,7 @@ def vocabulary_section(numbers: Mapping[str, Any]) -> str:
     ]
     head = ["Made of", *map(bdi, names)]
     body = (
-        '<div class="plots wide"><figure><figcaption>What tokens are made of</figcaption>'
+        '<div class="plots"><figure><figcaption>What tokens are made of</figcaption>'
         f'{svg}<ul class="legend kinds" aria-label="Kinds of tokens">{swatches}</ul></figure>'
         f"{_lengths(made)}</div>"
         + folded("What tokens are made of, as a table", table("What tokens are made of", head, rows))
@@ -114,9 +114,7 @@ def curve_section(numbers: Mapping[str, Any]) -> str:
         rows = [[f"{size:,}", *(figure(dict(points).get(size)) for points in series)] for size in sizes]
         head = ["Size", *(bdi(own["name"]) for own in made)]
         body += legend([own["name"] for own in made])
-        body += (
-            f'<div class="plots wide"><figure><figcaption>Bytes per token</figcaption>{svg}</figure></div>'
-        )
+        body += f'<div class="plots"><figure><figcaption>Bytes per token</figcaption>{svg}</figure></div>'
         body += folded("The curve as a table", table("Bytes per token by size", head, rows))
     if reasons:
         body += f"<p>These cannot be cut to a smaller size:</p><ul>{reasons}</ul>"
