@@ -266,7 +266,7 @@ INTERNAL = {
     "tokenmill._remote.Remote": "of one reader, as what is in sources",
     "tokenmill.chat.encoding.Known": "what an encoding that was pickled is made of",
     "tokenmill.compat.langchain.TextSplitter": "a class of LangChain that calls Tokenizer.chunk",
-    "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",
+    "tokenmill._kept.kept": "a property itself, tested by name",
 }
 
 # What a rendering of a chat makes and keeps for itself; what it gives is in this module.
@@ -845,7 +845,7 @@ def hold_lock() -> tuple[Callable[[], object], Callable[[], object]]:
 
 
 def hold_kept() -> tuple[Callable[[], object], Callable[[], object]]:
-    from tokenmill.compat.tiktoken._kept import kept
+    from tokenmill._kept import kept
 
     class Slow:
         @kept

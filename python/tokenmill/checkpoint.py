@@ -13,14 +13,12 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ._core import Tokenizer
 from ._doctor.examined import found, listed, some
 from .errors import FormatError
 from .findings import Finding, Findings
-
-if TYPE_CHECKING:
-    from ._core import Tokenizer
 
 __all__ = ["check_checkpoint", "has_checkpoint"]
 
@@ -120,8 +118,6 @@ def check_checkpoint(
     >>> checked.ok(strict=True)
     True
     """
-    from ._core import Tokenizer
-
     if not isinstance(tok, Tokenizer):
         raise TypeError(f"tok must be a Tokenizer, not {type(tok).__name__}")
     if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final, overload
 
+from ._forks import waited_for
 from ._table import quoted
 from .ragged import Ragged
 
@@ -53,7 +54,8 @@ class Chunk:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from ._notebook import html_of_chunk
+        with waited_for:
+            from ._notebook import html_of_chunk
 
         return html_of_chunk(self)
 

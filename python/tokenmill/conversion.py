@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Conversion", "convert"]
 
+_Ids = list[int] | None
 Format = Literal["tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt", "sentencepiece", "gguf", "tekken"]
-Special = Literal["text", "parse"]
 
 FORMATS: tuple[Format, ...] = (
     *("tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt"),
@@ -46,6 +47,8 @@ _ENDINGS: dict[str, Format] = {
 }
 _PIECE = 4096
 """The most characters of a text that is compared: real texts are cut at line ends."""
+_BLOCK = 1 << 20
+"""The characters that are compared at a time."""
 _GENERATED = 1500
 _SAMPLE = "aé中한ا\u0939かРͰ\u0e01🙂👩\u200d👩\u200d👧🇩🇪ﬁ½Ⅷ²٣১\u0301\u200d\u202e"
 _SPACES = ("", " ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "   \n ", "\x85")
@@ -148,6 +151,7 @@ def convert(
     Raises ``FormatError`` that names what the target cannot say, and what ``load`` and ``Tokenizer.save``
     raise.
     """
+    given = {"split": split, "special_tokens": special_tokens}
     if isinstance(source, Tokenizer):
         if split is not None or special_tokens is not None:
             raise ValueError("split= and special_tokens= are for a source that is loaded")
@@ -156,7 +160,6 @@ def convert(
         tokenizer = load(source, split=split, special_tokens=special_tokens)
     path = Path(target)
     form = _form(path, os.fspath(target), to)
-    texts = [*_real(verify), *_generated(tokenizer)]
     again_with: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="tokenmill-") as folder:
         # A tokenizer.json alone holds less than a folder, so what is compared is saved as the target will be.
@@ -164,26 +167,27 @@ def convert(
         if path.is_dir() or os.fspath(target).endswith(("/", os.sep)):
             beside.mkdir()
         if form in _BARE:
-            again_with = _given_again(tokenizer, beside, form, split, lossy)
+            again_with = _given_again(tokenizer, beside, form, given["split"], lossy)
         tokenizer.save(beside, format=form, lossy=lossy or form in _BARE)
         saved = beside / _NAMES[form] if form in _BARE and beside.is_dir() else beside
         again = load(saved, **again_with)
-    specials: tuple[Special, ...] = ("parse",) if form in _BARE else ("text", "parse")
-    differing = list(_differing(tokenizer, again, texts, specials, around=form not in _BARE))
-    written = lossy or not differing
+    ways = [("parse", False)] if form in _BARE else [("text", False), ("parse", False), ("text", True)]
+    found = _Comparison()
+    for block in _blocks(chain(_real(verify), _generated(tokenizer))):
+        found.add(tokenizer, again, block, ways)
+    written = lossy or not found.differing
     if written:
         tokenizer.save(target, format=form, lossy=lossy or form in _BARE)
-    first = min(differing, key=lambda row: (len(row[0]), row[0]), default=None)
     return Conversion(
         target=os.fspath(target),
         format=form,
         written=written,
         is_same=again.fingerprint == tokenizer.fingerprint,
-        texts=len(texts),
-        characters=sum(map(len, texts)),
-        tokens=sum(len(ids or ()) for ids in _encoded(tokenizer, texts, specials[0])),
-        differing=len({row[0] for row in differing}),
-        first=first,
+        texts=found.texts,
+        characters=found.characters,
+        tokens=found.tokens,
+        differing=found.differing,
+        first=found.first,
         split=again_with.get("split"),
         special_tokens=again_with.get("special_tokens") or {},
     )
@@ -289,14 +293,26 @@ def _scalar(rng: random.Random) -> str:
 # ---- comparing ---------------------------------------------------------------------------------
 
 
-def _encoded(
-    tokenizer: Tokenizer, texts: Sequence[str], special: Special, around: bool = False
-) -> list[list[int] | None]:
+def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts, about so many characters at a time: the ids of a whole corpus would fill the memory."""
+    block: list[str] = []
+    room = _BLOCK
+    for text in texts:
+        block.append(text)
+        room -= len(text)
+        if room <= 0:
+            yield block
+            block, room = [], _BLOCK
+    if block:
+        yield block
+
+
+def _encoded(tokenizer: Tokenizer, texts: Sequence[str], special: str, around: bool) -> list[_Ids]:
     """The ids of each text, ``None`` for one that the vocabulary cannot spell."""
     try:
         return list(tokenizer.encode_batch(texts, special=special, add_special_tokens=around).to_lists())
     except TokenmillError:
-        rows: list[list[int] | None] = []
+        rows: list[_Ids] = []
         for text in texts:
             try:
                 rows.append(tokenizer.encode(text, special=special, add_special_tokens=around))
@@ -305,22 +321,47 @@ def _encoded(
         return rows
 
 
-def _differing(
-    before: Tokenizer, after: Tokenizer, texts: Sequence[str], specials: Sequence[Special], *, around: bool
-) -> Iterator[tuple[str, list[int] | None, list[int] | None]]:
-    """Each text that differs, with the ids of both."""
-    ways = [(special, False) for special in specials] + ([(specials[0], True)] if around else [])
-    for special, adds in ways:
-        rows = zip(
-            texts,
-            _encoded(before, texts, special, adds),
-            _encoded(after, texts, special, adds),
-            strict=True,
-        )
-        for text, own, other in rows:
-            if own != other or (own is not None and not _decodes_alike(before, after, own)):
-                yield text, own, other
+@dataclass(slots=True)
+class _Comparison:
+    """What was compared so far, and what differs."""
+
+    texts: int = 0
+    characters: int = 0
+    tokens: int = 0
+    differing: int = 0
+    first: tuple[str, _Ids, _Ids] | None = None
+
+    def add(
+        self, before: Tokenizer, after: Tokenizer, texts: Sequence[str], ways: Sequence[tuple[str, bool]]
+    ) -> None:
+        """Compare these texts in each of the ways: of special tokens in a text, and around it."""
+        differing: dict[int, tuple[_Ids, _Ids]] = {}
+        plain: list[_Ids] = []
+        for way in ways:
+            own, other = _encoded(before, texts, *way), _encoded(after, texts, *way)
+            for place, (ids, theirs) in enumerate(zip(own, other, strict=True)):
+                if ids != theirs:
+                    differing.setdefault(place, (ids, theirs))
+            # Equal ids of another way were decoded before.
+            new = [i for i, ids in enumerate(own) if ids is not None and (not plain or ids != plain[i])]
+            for place in _decoded_apart(before, after, own, [i for i in new if i not in differing]):
+                differing.setdefault(place, (own[place], other[place]))
+            plain = plain or own
+        self.texts += len(texts)
+        self.characters += sum(map(len, texts))
+        self.tokens += sum(len(ids or ()) for ids in plain)
+        self.differing += len(differing)
+        rows = [(texts[place], *ids) for place, ids in differing.items()]
+        rows += [] if self.first is None else [self.first]
+        self.first = min(rows, key=lambda row: (len(row[0]), row[0]), default=None)
 
 
-def _decodes_alike(before: Tokenizer, after: Tokenizer, ids: list[int]) -> bool:
-    return before.decode(ids) == after.decode(ids, undefined="replace")
+def _decoded_apart(
+    before: Tokenizer, after: Tokenizer, rows: Sequence[_Ids], places: Sequence[int]
+) -> Iterator[int]:
+    """The places of ids that the two decode to different texts."""
+    ids = [rows[place] or [] for place in places]
+    own, other = before.decode_batch(ids), after.decode_batch(ids, undefined="replace")
+    for place, text, theirs in zip(places, own, other, strict=True):
+        if text != theirs:
+            yield place

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from ._core import Tokenizer, compare_tokenizers
+from ._forks import waited_for
 from ._table import pretty, quoted, shown, table
 
 if TYPE_CHECKING:
@@ -176,7 +177,8 @@ class Difference:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from ._notebook import html_of_difference
+        with waited_for:
+            from ._notebook import html_of_difference
 
         return html_of_difference(self)
 
@@ -274,7 +276,8 @@ def diff(a: Tokenizer, b: Tokenizer, *, texts: str | Iterable[str] = ()) -> Diff
     verdict  same
     proof    their descriptions are equal
     """
-    from ._diff import chats, inputs, listed
+    with waited_for:
+        from ._diff import chats, inputs, listed
 
     for name, tok in (("a", a), ("b", b)):
         if not isinstance(tok, Tokenizer):

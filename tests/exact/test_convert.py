@@ -15,15 +15,22 @@ from unicodedata import normalize
 import pytest
 
 from .test_gguf import cases
-from .texts import compare_all
+from .texts import compare_all, pieces
 
 pytestmark = pytest.mark.slow
 
 Ids = Callable[[list[str]], list[list[int]]]
 
 
-def real(data: Path) -> list[Path]:
-    return [data / "corpus" / f"{name}.txt" for name in ("english", "code", "multilingual")]
+@pytest.fixture(scope="module")
+def real(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Files of text from all over the corpora: the whole would take an hour."""
+    folder = tmp_path_factory.mktemp("real")
+    for name in ("english", "code", "multilingual"):
+        path = data / "corpus" / f"{name}.txt"
+        text = "\n".join(pieces(path, path.stat().st_size, 40))
+        (folder / path.name).write_text(text, encoding="utf-8", newline="")
+    return sorted(folder.iterdir())
 
 
 def is_clean(text: str, *, literals: Any = ()) -> bool:
@@ -75,14 +82,16 @@ PATTERNS = {
 
 @pytest.mark.parametrize(("folder", "split"), [("gpt2", "gpt2"), ("qwen2.5", "qwen2")])
 @pytest.mark.parametrize("to", ["vocab+merges", "tiktoken"])
-def test_bytes_and_back(native: Any, data: Path, tmp_path: Path, folder: str, split: str, to: str) -> None:
+def test_bytes_and_back(
+    native: Any, data: Path, real: list[Path], tmp_path: Path, folder: str, split: str, to: str
+) -> None:
     path = data / "vocab" / folder / "tokenizer.json"
     tok = native.load(path)
     has_form = folder == "qwen2.5"  # NFC, which ranks and merges cannot say
     if has_form:
         with pytest.raises(native.FormatError, match="normalizer"):
             native.convert(path, tmp_path / "x/", to=to)
-    done = native.convert(path, tmp_path / "there/", to=to, verify=real(data), lossy=has_form)
+    done = native.convert(path, tmp_path / "there/", to=to, verify=real, lossy=has_form)
     assert done.written
     assert done.differing == 0 or has_form
     again = native.load(tmp_path / "there", split=done.split, special_tokens=done.special_tokens)
@@ -98,7 +107,7 @@ def test_bytes_and_back(native: Any, data: Path, tmp_path: Path, folder: str, sp
         theirs = of_tiktoken(tmp_path / "there" / "tokenizer.tiktoken", PATTERNS[split])
         literals = list(tok.added_tokens)
         compare("tiktoken", tok, data, theirs, lambda text: is_clean(text, literals=literals))
-    back = native.convert(again, tmp_path / "back.json", verify=real(data))
+    back = native.convert(again, tmp_path / "back.json", verify=real)
     assert back.written
     assert back.differing == 0
     if not has_form:
@@ -117,10 +126,10 @@ GGUF = {
 
 
 @pytest.mark.parametrize("file", GGUF)
-def test_gguf(native: Any, data: Path, tmp_path: Path, file: str) -> None:
+def test_gguf(native: Any, data: Path, real: list[Path], tmp_path: Path, file: str) -> None:
     model, pre, published = GGUF[file]
     target = tmp_path / "t.gguf"
-    done = native.convert(data / "vocab" / file, target, verify=real(data))
+    done = native.convert(data / "vocab" / file, target, verify=real)
     assert done.written
     assert done.is_same
     assert done.differing == 0
@@ -131,7 +140,7 @@ def test_gguf(native: Any, data: Path, tmp_path: Path, file: str) -> None:
     if published is not None:
         assert all(again.encode(text) == ids for text, ids in cases(data, published))
     if file.endswith(".model"):
-        back = native.convert(target, tmp_path / "back.model", verify=real(data))
+        back = native.convert(target, tmp_path / "back.model", verify=real)
         assert back.written
         assert back.is_same
         from sentencepiece import SentencePieceProcessor
@@ -162,17 +171,17 @@ def test_the_keys_of_llama_cpp_alone_say_the_ids(native: Any, data: Path, tmp_pa
     compare(f"{file}, plain", plain, data, lambda texts: tok.encode_batch(texts).to_lists(), keep)
 
 
-def test_tekken_and_back(native: Any, data: Path, tmp_path: Path) -> None:
+def test_tekken_and_back(native: Any, data: Path, real: list[Path], tmp_path: Path) -> None:
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     folder = data / "vocab" / "mistral-nemo"
-    there = native.convert(folder / "tekken.json", tmp_path / "json/", to="tokenizer.json", verify=real(data))
+    there = native.convert(folder / "tekken.json", tmp_path / "json/", to="tokenizer.json", verify=real)
     assert there.written
     assert there.is_same
     for source, name in [(folder / "tokenizer.json", "a"), (tmp_path / "json", "b")]:
         target = tmp_path / name / "tekken.json"
         target.parent.mkdir()
-        back = native.convert(source, target, verify=real(data))
+        back = native.convert(source, target, verify=real)
         assert back.written
         assert back.differing == 0
         ours, theirs = native.load(target), Tekkenizer.from_file(target)
@@ -187,12 +196,12 @@ def test_tekken_and_back(native: Any, data: Path, tmp_path: Path) -> None:
     )
 
 
-def test_bert_and_back(native: Any, data: Path, tmp_path: Path) -> None:
+def test_bert_and_back(native: Any, data: Path, real: list[Path], tmp_path: Path) -> None:
     folder = data / "vocab" / "bert-base-uncased"
-    there = native.convert(folder / "tokenizer.json", tmp_path / "vocab.txt", verify=real(data), lossy=True)
+    there = native.convert(folder / "tokenizer.json", tmp_path / "vocab.txt", verify=real, lossy=True)
     assert there.written
     assert there.differing == 0
-    back = native.convert(tmp_path / "vocab.txt", tmp_path / "back/", verify=real(data))
+    back = native.convert(tmp_path / "vocab.txt", tmp_path / "back/", verify=real)
     assert back.written
     assert back.is_same
     ours = native.load(tmp_path / "back")

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .._load import load
 from ..errors import TokenmillError
 from ..findings import Evidence, Finding
 from .examined import Examined, found, listed, some
@@ -355,7 +356,6 @@ def _determinism(examined: Examined) -> Finding:
 
 
 def _loaded_again(examined: Examined) -> Any:
-    from .._load import load
 
     # Only what says everything itself: other formats were loaded with a split or special tokens.
     if examined.path is None or not examined.raw or examined.tok._hook_names:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._core import Tokenizer, from_tokenizer_json
+from .._forks import waited_for
+from .._load import load as by_default
 from ..errors import FormatError, ManifestError, TokenmillError
 from ..findings import Diagnosis, Finding
 from . import behaviour, conversations, files, reach, reference, special, vocabulary
@@ -56,9 +59,6 @@ def doctor(
     >>> tokenmill.doctor(tok)["missing_bytes"].message
     'all 256 bytes are tokens'
     """
-    from .._core import Tokenizer
-    from .._load import load as by_default
-
     given = [] if texts is None else _texts(texts)
     other = by_default(against) if isinstance(against, str | os.PathLike) else against
     if other is not None and not isinstance(other, Tokenizer):
@@ -131,7 +131,8 @@ def _checks(
 
 
 def _of_checkpoint(examined: Examined, config: str | os.PathLike[str] | None) -> Iterator[Finding]:
-    from ..checkpoint import check_checkpoint, has_checkpoint
+    with waited_for:
+        from ..checkpoint import check_checkpoint, has_checkpoint
 
     if config is None:
         folder = examined.path if examined.path is not None and examined.path.is_dir() else None
@@ -176,8 +177,6 @@ def _loaded(
 
 def _alone(path: Path) -> Tokenizer | None:
     """The ``tokenizer.json`` by itself, whatever stands beside it; None where it does not load either."""
-    from .._core import from_tokenizer_json
-
     try:
         return from_tokenizer_json((path / "tokenizer.json" if path.is_dir() else path).read_bytes())
     except (TokenmillError, OSError):

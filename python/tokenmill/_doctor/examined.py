@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._kept import kept
 from .._table import quoted
 from ..errors import TokenmillError
 from ..findings import Evidence, Finding, Status
@@ -79,7 +79,7 @@ class Examined:
         """Note that a check has nothing to look at."""
         self.skipped[check] = reason
 
-    @cached_property
+    @kept
     def raw(self) -> dict[str, Any]:
         """The ``tokenizer.json`` that was named, or the one of the folder; empty where there is none."""
         if self.path is None:
@@ -94,7 +94,7 @@ class Examined:
             return None
         return read_json(self.path / name)
 
-    @cached_property
+    @kept
     def model(self) -> str:
         """``bytes``, ``chars`` or ``score``, all byte-pair encoding, or the name of another model."""
         stage = self.tok.plan()["model"]
@@ -103,40 +103,40 @@ class Examined:
                 return name
         return stage.reason.removeprefix("the model is ").lower()
 
-    @cached_property
+    @kept
     def normalizers(self) -> tuple[str, ...]:
         """The names of what rewrites texts; empty where nothing does."""
         path = self.tok.plan()["normalization"].path
         return () if path == "none" else tuple(part.strip() for part in path.split(","))
 
-    @cached_property
+    @kept
     def vocab(self) -> dict[str, int]:
         """Ids by written form."""
         return self.tok.vocab
 
-    @cached_property
+    @kept
     def added(self) -> dict[str, int]:
         """Ids of the added tokens by literal."""
         return self.tok.added_tokens
 
-    @cached_property
+    @kept
     def special(self) -> dict[str, int]:
         """Ids of the special tokens by literal."""
         return self.tok.special_tokens
 
-    @cached_property
+    @kept
     def ordinary(self) -> dict[int, bytes]:
         """The bytes of the tokens that are not added, by id, ascending."""
         added = set(self.added.values())
         ids = sorted(set(self.vocab.values()) - added)
         return {id: self.tok.token_bytes(id) for id in ids}
 
-    @cached_property
+    @kept
     def written(self) -> dict[int, str]:
         """The written forms of the ids."""
         return {id: token for token, id in self.vocab.items()}
 
-    @cached_property
+    @kept
     def _letters(self) -> dict[str, int] | None:
         """The byte of each letter, where characters of tokens are letters of the byte alphabet."""
         if self.model != "chars":
@@ -155,7 +155,7 @@ class Examined:
         written = token.decode("utf-8", "replace").removesuffix("</w>")
         return bytes([letters[char] for char in written if char in letters])
 
-    @cached_property
+    @kept
     def spells_bytes(self) -> bool:
         """Whether the vocabulary writes tokens ``<0xNN>`` that stand for bytes."""
         return "<0x00>" in self.vocab and "<0xFF>" in self.vocab

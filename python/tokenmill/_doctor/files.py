@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .._forks import waited_for
+from .._load import load
 from .._table import quoted
 from ..errors import TokenmillError
 from ..findings import Finding
@@ -303,8 +305,6 @@ def _merges_differ(lines: list[str], model: Mapping[str, Any]) -> list[str]:
 
 def _pieces(path: Path) -> dict[str, int] | None:
     """The pieces of a SentencePiece model beside a tokenizer.json."""
-    from .._load import load
-
     try:
         return load(path).vocab
     except (TokenmillError, OSError):
@@ -339,7 +339,8 @@ def _roles_differ(config: Mapping[str, Any], roles: Mapping[str, Any]) -> list[s
 
 def _vectors(examined: Examined) -> Iterator[Finding]:
     """``vectors``: what a manifest says of the tokenizer, and of the ids of its texts."""
-    from ..manifest import verify
+    with waited_for:
+        from ..manifest import verify
 
     if examined.folder is None or not manifest_of(examined.folder):
         examined.skip("vectors", "there is no manifest")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._forks import waited_for
 from ..errors import TokenmillError
 from ..findings import Finding
 from .examined import Examined, found, listed, some
@@ -224,7 +225,8 @@ def _reached(examined: Examined, unbuilt: set[int]) -> _Reached:
 
 def _held(examined: Examined, ids: Sequence[int], texts: Sequence[str]) -> list[bool]:
     """For each text, whether its encoding holds the id."""
-    import numpy as np
+    with waited_for:
+        import numpy as np
 
     held: list[bool] = []
     try:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from .._forks import waited_for
 from .._table import quoted, table, visible
 from .outline import Outline, Part, outline_of_runs, parts_of
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
@@ -93,7 +94,8 @@ class RenderedChat:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from .._notebook import html_of_chat
+        with waited_for:
+            from .._notebook import html_of_chat
 
         return html_of_chat(self)
 

@@ -7,10 +7,10 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from ..._forks import waited_for
+from ..._kept import kept
 from ...errors import SpecialTokenError, VocabularyError
 from . import _unstable
 from ._arguments import check_threads, disallowed, missing, no_set, refuse, to_bytes, to_texts
-from ._kept import kept
 from ._making import distinct_ids, make_tokenizer
 from ._merging import merge_piece
 from .load import get_folder, take_folder
