@@ -261,7 +261,7 @@ def test_what_does_not_go_with_base(run: Run, text_file: Path, tmp_path: Path) -
     run("train", text_file, "--num-merges", 2, "--out", tmp_path / "first")
     base = ("train", text_file, "--base", tmp_path / "first", "--num-merges", 2)
     for options, said in [
-        (("--split", "gpt2", "--out", tmp_path / "more"), "--split does not go with base"),
+        (("--split", "gpt2", "--out", tmp_path / "more"), "split does not go with base"),
         (("--special-token", END, "--out", tmp_path / "more"), "--special-token does not go with base"),
         (("--trace",), "--trace shows training from the start"),
     ]:
