@@ -225,7 +225,7 @@ def train(
     merges are made first, and learned ones come behind them, with ids behind its last. It says how text
     is normalized and split and which special tokens there are, so options for that are refused.
     ``vocab_size`` counts its ids, ``num_merges`` only new merges. Going on from the first merges of a
-    training gives what that training gave.
+    training gives what that training gave. Its texts may be ``counts`` if it has no normalizer.
 
     How:
 
@@ -340,7 +340,6 @@ def train(
     if base is not None:
         from_base = {
             "model": None if model == "bpe" else model,
-            "counts": counts,
             "normalizer": normalizer,
             "lowercase": lowercase,
             "strip_accents": strip_accents,
@@ -372,6 +371,11 @@ def train(
                 raise misuse(
                     f"{name} does not go with base, which says how text is read and what there is already"
                 )
+        if counts is not None and (base.split is None or base != base.with_normalizer(None)):
+            raise misuse(
+                "counts do not go with this base, which does more to a text than to split it; give files or "
+                "texts"
+            )
     check_literals(special_tokens)
     check_rows(files, texts, field, column)
     if texts is not None and documents == "lines":
@@ -429,9 +433,10 @@ def train(
         with waited_for:
             from .pretoken_counts import gathered
         counted = gathered(counts)
-        literals = {"special_tokens": special_tokens, "reserved_tokens": reserved_tokens}
-        reading = filled(model, {**reading, **literals}, counted[1].reading)
-        special_tokens = reading["special_tokens"]
+        if base is None:
+            literals = {"special_tokens": special_tokens, "reserved_tokens": reserved_tokens}
+            reading = filled(model, {**reading, **literals}, counted[1].reading)
+            special_tokens = reading["special_tokens"]
         errors = counted[1].reading["errors"] if errors == "strict" else errors
     reading = resolved(model, reading)
     if character_coverage is None and reading["dialect"] == "sentencepiece":
@@ -471,11 +476,14 @@ def train(
         "return_ids": return_ids,
         "base": base,
     }
+    read_as, asked = options, "asked for"
     if base is not None:
         options["split"] = base.split or "none"
-    if counted is not None and (found := differences(counted[1].reading, facts_of(options))):
-        raise contradiction("the counts", "asked for", found)
-    options["settings"] = settings_of({**options, "allowed_merges": allowed_merges})
+        read_as, asked = {**options, "special_tokens": list(base.added_tokens)}, "base"
+    if counted is not None and (found := differences(counted[1].reading, facts_of(read_as))):
+        raise contradiction("the counts", asked, found)
+    begun = None if base is None else base.fingerprint
+    options["settings"] = settings_of({**options, "allowed_merges": allowed_merges, "base": begun})
     with follower(progress) as follow:
         if counted is not None:
             return _core.train_counts(counted[0], counted[1].figures, options, follow)

@@ -243,3 +243,30 @@ def test_ids_go_with_a_tokenizer_and_one_file(run: Run, text_file: Path, tmp_pat
     options = ("--num-merges", 2, "--split", "none", "--ids-out", "ids.npy")
     assert "--ids-out goes with --out" in run("train", text_file, *options, "--trace").err
     assert "for one document" in run("train", text_file, other, *options, "--out", tmp_path / "made").err
+
+
+def test_it_goes_on_from_a_tokenizer(run: Run, text_file: Path, tmp_path: Path) -> None:
+    options = ("--split", "gpt2", "--special-token", END)
+    assert run("train", text_file, *options, "--num-merges", 9, "--out", tmp_path / "first").code == 0
+    assert run("train", text_file, *options, "--num-merges", 20, "--out", tmp_path / "whole").code == 0
+    more = ("--base", tmp_path / "first", "--num-merges", 11, "--out", tmp_path / "more")
+    assert run("train", text_file, *more).code == 0
+    assert tokenmill.load(tmp_path / "more") == tokenmill.load(tmp_path / "whole")
+    assert run("count-pretokens", text_file, *options, "--out", tmp_path / "counts").code == 0
+    assert run("train", "--counts", tmp_path / "counts", *more).code == 0
+    assert tokenmill.load(tmp_path / "more") == tokenmill.load(tmp_path / "whole")
+
+
+def test_what_does_not_go_with_base(run: Run, text_file: Path, tmp_path: Path) -> None:
+    run("train", text_file, "--num-merges", 2, "--out", tmp_path / "first")
+    base = ("train", text_file, "--base", tmp_path / "first", "--num-merges", 2)
+    for options, said in [
+        (("--split", "gpt2", "--out", tmp_path / "more"), "split does not go with base"),
+        (("--special-token", END, "--out", tmp_path / "more"), "--special-token does not go with base"),
+        (("--trace",), "--trace shows training from the start"),
+    ]:
+        refused = run(*base, *options)
+        assert refused.code == 2
+        assert said in refused.err
+    missing = run(*base[:3], tmp_path / "nothing", *base[4:], "--out", tmp_path / "more")
+    assert (missing.code, "nothing" in missing.err) == (2, True)

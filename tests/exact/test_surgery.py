@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import tokenmill
 from unit.test_surgery import mapped, unknown_of
@@ -47,6 +48,21 @@ def load(data: Path, name: str) -> tokenmill.Tokenizer:
     return tokenmill.load(data / "vocab" / name)
 
 
+def moved_rows(
+    tok: tokenmill.Tokenizer, done: tokenmill.Surgery
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """An embedding and the same one moved: each token that is kept has its row, bit for bit."""
+    matrix = np.random.default_rng(1).standard_normal((tok.max_id + 1, 4)).astype(np.float32)
+    moved = done.tokenizer.embedding_plan(len(matrix), id_map=done.id_map).moved(matrix)
+    assert len(moved) > done.tokenizer.max_id
+    kept = np.flatnonzero(done.id_map >= 0)
+    assert len(kept) > 0
+    assert (moved[done.id_map[kept]] == matrix[kept]).all()
+    for id in kept[:: max(1, len(kept) // 500)].tolist():
+        assert done.tokenizer.token_bytes(int(done.id_map[id])) == tok.token_bytes(id)
+    return matrix, moved
+
+
 @pytest.mark.parametrize("name", parameters())
 def test_trimmed_to_some_texts(data: Path, lines: list[str], name: str) -> None:
     tok = load(data, name)
@@ -65,14 +81,13 @@ def test_trimmed_to_some_texts(data: Path, lines: list[str], name: str) -> None:
     if name.startswith("gpt2"):
         assert held > len(lines) // 2
 
-    matrix = np.random.default_rng(1).standard_normal((tok.max_id + 1, 4)).astype(np.float32)
-    moved = done.tokenizer.embedding_plan(len(matrix), id_map=done.id_map).moved(matrix)
+    matrix, moved = moved_rows(tok, done)
     for old, new in zip(before[::2], after[::2], strict=True):
         if unknown not in old:
             assert (moved[new] == matrix[old]).all()
 
 
-@pytest.mark.parametrize("name", [*parameters()])
+@pytest.mark.parametrize("name", parameters())
 def test_extended_by_some_words(data: Path, lines: list[str], name: str) -> None:
     tok = load(data, name)
     if name.startswith("sentencepiece"):
@@ -91,6 +106,7 @@ def test_extended_by_some_words(data: Path, lines: list[str], name: str) -> None
             spared += 1
             assert ids == old, line
     assert spared > len(lines) // 2
+    moved_rows(tok, done)
     for word, token in zip(NEW, new, strict=True):
         if word == NEW[2] and name.startswith("bert"):
             continue  # its normalizer puts spaces around ideographs
@@ -107,6 +123,9 @@ def test_remapped_at_random(data: Path, lines: list[str], name: str) -> None:
     some = lines[:200]
     before = tok.encode_batch(some).to_lists()
     assert done.tokenizer.encode_batch(some).to_lists() == [mapped(done.id_map, old) for old in before]
+    matrix, moved = moved_rows(tok, done)
+    for old in before:
+        assert (moved[done.id_map[old]] == matrix[old]).all()
     same = tok.remap({})
     assert same.tokenizer.fingerprint == tok.fingerprint
 

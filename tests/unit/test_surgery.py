@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,22 @@ import pytest
 import tokenmill
 from tokenmill import _core, errors
 
-ROUNDS = 12
 LETTERS = "abc"
-TEXTS = ["".join(letters) for length in range(1, 7) for letters in itertools.product(LETTERS, repeat=length)]
+
+
+class Size(NamedTuple):
+    """How much the laws are tried on: the slow run takes more."""
+
+    rounds: int
+    texts: list[str]
+
+
+@pytest.fixture(scope="module", params=["small", pytest.param("large", marks=pytest.mark.slow)])
+def size(request: pytest.FixtureRequest) -> Size:
+    rounds, longest = (4, 5) if request.param == "small" else (40, 7)
+    lengths = range(1, longest + 1)
+    texts = ["".join(letters) for length in lengths for letters in itertools.product(LETTERS, repeat=length)]
+    return Size(rounds, texts)
 
 
 def encoded(tok: tokenmill.Tokenizer, texts: list[str]) -> list[list[int]]:
@@ -151,8 +164,8 @@ MAKERS: dict[str, Callable[[random.Random], tokenmill.Tokenizer]] = {
 EXTENDED = ["listed", "ranks", "chars", "wordpiece", "sentencepiece bpe"]
 
 
-def examples(kind: str, rounds: int = ROUNDS) -> Iterator[tuple[random.Random, tokenmill.Tokenizer]]:
-    for seed in range(2 if kind.startswith("sentencepiece") else rounds):
+def examples(kind: str, rounds: int) -> Iterator[tuple[random.Random, tokenmill.Tokenizer]]:
+    for seed in range(rounds // 4 or 1 if kind.startswith("sentencepiece") else rounds):
         source = random.Random(f"{kind} {seed}")
         yield source, MAKERS[kind](source)
 
@@ -175,17 +188,17 @@ def holds(tok: tokenmill.Tokenizer, absent: tuple[bytes, ...], text: str) -> boo
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_trimmed_texts_whose_ids_are_kept_have_them(kind: str) -> None:
+def test_trimmed_texts_whose_ids_are_kept_have_them(kind: str, size: Size) -> None:
     kept_texts = lost = 0
-    for source, tok in examples(kind):
-        before = encoded(tok, TEXTS)
+    for source, tok in examples(kind, size.rounds):
+        before = encoded(tok, size.texts)
         unknown = unknown_of(tok)
         ids = sorted(set(tok.vocab.values()))
         for share in (0.2, 0.5, 0.8):
             done = tok.trim(keep=[id for id in ids if source.random() < share])
             assert done.promise.ids_kept
-            after = encoded(done.tokenizer, TEXTS)
-            for text, old, new in zip(TEXTS, before, after, strict=True):
+            after = encoded(done.tokenizer, size.texts)
+            for text, old, new in zip(size.texts, before, after, strict=True):
                 if unknown in old or any(done.id_map[id] < 0 for id in old):
                     lost += 1
                     continue
@@ -196,8 +209,8 @@ def test_trimmed_texts_whose_ids_are_kept_have_them(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_trimming_numbers_the_kept_tokens_in_their_order(kind: str) -> None:
-    for source, tok in examples(kind, 3):
+def test_trimming_numbers_the_kept_tokens_in_their_order(kind: str, size: Size) -> None:
+    for source, tok in examples(kind, size.rounds // 2):
         ids = sorted(set(tok.vocab.values()))
         asked = source.sample(ids, 5)
         done = tok.trim(keep=asked)
@@ -211,9 +224,9 @@ def test_trimming_numbers_the_kept_tokens_in_their_order(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", EXTENDED)
-def test_extended_texts_without_the_new_bytes_have_their_ids(kind: str) -> None:
+def test_extended_texts_without_the_new_bytes_have_their_ids(kind: str, size: Size) -> None:
     spared = 0
-    for source, tok in examples(kind):
+    for source, tok in examples(kind, size.rounds):
         marked = ["##cb", "##bca"] if kind == "wordpiece" else []
         new = [word for word in [*random_words(source, 4), *marked] if tok.token_to_id(word) is None]
         if not new:
@@ -225,8 +238,8 @@ def test_extended_texts_without_the_new_bytes_have_their_ids(kind: str) -> None:
             continue
         ids = sorted(set(tok.vocab.values()))
         assert done.id_map[ids].tolist() == ids
-        before, after = encoded(tok, TEXTS), encoded(done.tokenizer, TEXTS)
-        for text, old, ids_now in zip(TEXTS, before, after, strict=True):
+        before, after = encoded(tok, size.texts), encoded(done.tokenizer, size.texts)
+        for text, old, ids_now in zip(size.texts, before, after, strict=True):
             if not holds(tok, done.promise.absent, text):
                 spared += 1
                 assert ids_now == old, (text, new)
@@ -237,8 +250,8 @@ def test_extended_texts_without_the_new_bytes_have_their_ids(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_remapped_texts_have_their_ids_mapped(kind: str) -> None:
-    for source, tok in examples(kind, 4):
+def test_remapped_texts_have_their_ids_mapped(kind: str, size: Size) -> None:
+    for source, tok in examples(kind, size.rounds // 2):
         ids = sorted(set(tok.vocab.values()))
         order = source.sample(ids, len(ids))
         try:
@@ -246,18 +259,18 @@ def test_remapped_texts_have_their_ids_mapped(kind: str) -> None:
         except errors.FormatError:
             assert kind == "ranks"  # some token is built by nothing: no list of merges says the same
             continue
-        before, after = encoded(tok, TEXTS), encoded(done.tokenizer, TEXTS)
+        before, after = encoded(tok, size.texts), encoded(done.tokenizer, size.texts)
         assert after == [mapped(done.id_map, old) for old in before]
         back = done.tokenizer.remap({int(done.id_map[id]): id for id in ids})
-        assert encoded(back.tokenizer, TEXTS) == before
+        assert encoded(back.tokenizer, size.texts) == before
         same = tok.remap({id: id for id in ids}).tokenizer
         assert (same == tok, same.fingerprint) == (True, tok.fingerprint)
 
 
 @pytest.mark.parametrize("kind", EXTENDED)
-def test_joined_texts_without_the_new_bytes_have_the_ids_of_the_first(kind: str) -> None:
+def test_joined_texts_without_the_new_bytes_have_the_ids_of_the_first(kind: str, size: Size) -> None:
     spared = 0
-    for source, first in examples(kind):
+    for source, first in examples(kind, size.rounds):
         second = MAKERS[kind](source)
         try:
             done = tokenmill.join(first, second)
@@ -268,8 +281,8 @@ def test_joined_texts_without_the_new_bytes_have_the_ids_of_the_first(kind: str)
         for id in ids:
             assert done.tokenizer.token_bytes(int(done.id_map[id])) == second.token_bytes(id)
         assert len(done.tokenizer) <= len(first) + len(second)
-        before, after = encoded(first, TEXTS), encoded(done.tokenizer, TEXTS)
-        for text, old, new in zip(TEXTS, before, after, strict=True):
+        before, after = encoded(first, size.texts), encoded(done.tokenizer, size.texts)
+        for text, old, new in zip(size.texts, before, after, strict=True):
             if not holds(first, done.promise.absent, text):
                 spared += 1
                 assert new == old, text
@@ -439,6 +452,32 @@ def test_training_goes_on_as_if_it_had_not_stopped(tie_break: Any, begun: int) -
     made = len(whole.merges) - len(first.merges)
     assert tokenmill.train(texts=CORPUS, num_merges=made, base=first, **options) == whole
     assert tokenmill.train(texts=CORPUS, vocab_size=len(whole), base=first, **options) == whole
+    if tie_break != "first-seen":
+        counts = tokenmill.count_pretokens(texts=CORPUS, special_tokens=["<s>"], split="gpt2")
+        assert tokenmill.train(counts=counts, num_merges=made, base=first, **options) == whole
+
+
+def test_counts_must_be_read_as_the_base_reads(tok: tokenmill.Tokenizer) -> None:
+    def more(base: tokenmill.Tokenizer, **options: Any) -> tokenmill.Tokenizer:
+        counts = tokenmill.count_pretokens(texts=CORPUS, **options)
+        return tokenmill.train(counts=counts, num_merges=2, base=base)
+
+    special = list(tok.special_tokens)
+    assert len(more(tok, special_tokens=special)) == len(tok) + 2
+    with pytest.raises(errors.TrainingError, match=r"only base: '</s>', '<pad>', '<s>'"):
+        more(tok)
+    with pytest.raises(errors.TrainingError, match=r"split \(the counts: 'gpt2', base: 'cl100k'\)"):
+        more(tok, special_tokens=special, split="gpt2")
+    with pytest.raises(errors.TrainingError, match=r"normalizer \(the counts: 'NFC', base: 'none'\)"):
+        more(tok, special_tokens=special, normalizer="NFC")
+    normalized = tokenmill.train(texts=CORPUS, num_merges=2, normalizer="NFC")
+    with pytest.raises(errors.TrainingError, match="give files or texts"):
+        more(normalized, normalizer="NFC")
+
+
+def test_the_manifest_says_what_training_went_on_from(tok: tokenmill.Tokenizer, tmp_path: Path) -> None:
+    tokenmill.train(texts=CORPUS, num_merges=2, base=tok).save(tmp_path / "more")
+    assert tok.fingerprint in (tmp_path / "more" / "tokenmill.json").read_text()
 
 
 def test_training_goes_on_from_a_tokenizer_of_other_texts() -> None:
@@ -479,6 +518,18 @@ def _words(tok: tokenmill.Tokenizer, text: str) -> list[list[bytes]]:
     return list(words.values())
 
 
+def backwards(merges: list[tuple[str, str]]) -> tokenmill.Tokenizer:
+    """Merges that training does not make."""
+    pairs = [(left.encode(), right.encode()) for left, right in merges]
+    made = dict.fromkeys(
+        left + right for left, right in sorted(pairs, key=lambda pair: len(pair[0] + pair[1]))
+    )
+    tokens = [*(bytes([byte]) for byte in range(256)), *made]
+    return tokenmill.Tokenizer.from_merges(
+        {token: id for id, token in enumerate(tokens)}, pairs, split="none"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
@@ -489,7 +540,17 @@ def _words(tok: tokenmill.Tokenizer, text: str) -> list[list[bytes]]:
         (
             {"base": tokenmill.Tokenizer.from_tokens([b"a", b"b"])},
             errors.TrainingError,
-            "no token for the byte 0",
+            "no token for the byte 0; .*extend first",
+        ),
+        (
+            {"base": backwards([("ab", "c"), ("a", "b")])},
+            errors.TrainingError,
+            "merge 0 joins the token 256, wh",
+        ),
+        (
+            {"base": backwards([("a", "b"), ("ab", "c"), ("b", "c"), ("a", "bc")])},
+            errors.TrainingError,
+            "merge 3 makes",
         ),
         ({"base": from_json(UNIGRAM)}, errors.TrainingError, "over bytes alone"),
     ],

@@ -14,6 +14,10 @@ the end is always a folder):
                            tokens: only with --lossy
 
   tokenmill train 'corpus/*.txt' --vocab-size 32k --out tokenizer/
+
+With --base a tokenizer learns more: its vocabulary grows to --vocab-size.
+
+  tokenmill train new.txt --base tokenizer/ --vocab-size 40k --out larger/
 """
 
 from __future__ import annotations
@@ -85,6 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="special tokens, alphabet and merges together; 32k is 32000",
     )
     size.add_argument("--num-merges", type=whole_number(0), metavar="N", help="merges alone")
+    parser.add_argument(
+        "--base",
+        metavar="T",
+        help="go on from a tokenizer, byte-pair encoding over bytes: learned merges come behind its own; how "
+        "text is read and which special tokens there are is as there",
+    )
     how = parser.add_argument_group("how")
     add_reading(how)
     how.add_argument(
@@ -214,7 +224,9 @@ def run(args: argparse.Namespace) -> int:
     if args.counts is not None and (args.trace or args.ids_out is not None):
         option = "--trace" if args.trace else "--ids-out"
         raise UsageError(f"{option} needs the text, which is not in counts: give FILE")
-    if args.model == "bpe" and args.counts is None:
+    if args.base is not None and args.trace:
+        raise UsageError("--trace shows training from the start, without --base: choose one")
+    if args.model == "bpe" and args.counts is None and args.base is None:
         args.split = args.split or "cl100k"
     if args.out is not None:
         check_out(args)
@@ -228,6 +240,7 @@ def run(args: argparse.Namespace) -> int:
         trained: Any = tokenmill.train(
             files if args.counts is None else None,
             counts=args.counts,
+            base=None if args.base is None else tokenmill.load(args.base),
             **rows_of(args)._asdict(),
             vocab_size=args.vocab_size,
             num_merges=args.num_merges,

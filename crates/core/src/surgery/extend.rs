@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::merger::{Merger, with_tokens};
+use super::promise::in_texts;
 use super::{Condition, IdMap, Promise, Surgery};
 use crate::byte_alphabet;
 use crate::description::{Description, Merges, ModelDescription, PieceKind};
@@ -27,16 +28,16 @@ pub fn extend(engine: &Engine, new: &[Vec<u8>], watch: &dyn Watch) -> Result<Sur
     let written: Vec<Vec<u8>> = new.iter().map(|token| as_model_sees(&description, token)).collect();
     check(engine, &written)?;
     let next = next_id(engine)?;
-    let without = match &mut description.model {
+    let without = match &description.model {
         ModelDescription::Bpe(model) => {
-            let model = &*model;
             let is_special = |id| engine.vocabulary().is_special(id);
             let mut merger = Merger::new(model, next, &is_special)?;
             for token in &written {
                 merger.build(token, &mut ticker)?;
             }
             let Merger { tokens, merges, reached, .. } = merger;
-            let without = tokens.iter().map(|(_, bytes)| bytes.clone()).chain(reached).collect();
+            let new = tokens.iter().flat_map(|(_, bytes)| in_texts(&description.model, bytes));
+            let without = new.chain(reached).collect();
             append(&mut description, &tokens, merges)?;
             without
         }
@@ -45,12 +46,9 @@ pub fn extend(engine: &Engine, new: &[Vec<u8>], watch: &dyn Watch) -> Result<Sur
                           no score is right by itself: train the model again, or add it with with_special_tokens";
             return Err(Error::format(Defect::CannotHold, reason).at("model"));
         }
-        ModelDescription::WordPiece(model) => {
-            let prefix = model.continuing_prefix.clone().into_bytes();
-            let tokens = numbered(next, &written)?;
-            append(&mut description, &tokens, Vec::new())?;
-            let bare = |token: &Vec<u8>| token.strip_prefix(prefix.as_slice()).unwrap_or(token).to_vec();
-            written.iter().map(bare).filter(|bytes| !bytes.is_empty()).collect()
+        ModelDescription::WordPiece(_) => {
+            append(&mut description, &numbered(next, &written)?, Vec::new())?;
+            written.iter().flat_map(|token| in_texts(&description.model, token)).collect()
         }
         ModelDescription::WordLevel(_) => {
             append(&mut description, &numbered(next, &written)?, Vec::new())?;

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::extend::{append, next_id};
+use super::promise::in_texts;
 use super::{Condition, IdMap, Promise, Surgery};
 use crate::description::{
     AddedToken, BpeDescription, Description, Merge, Merges, ModelDescription, PieceKind, WordPieceDescription,
@@ -44,12 +45,8 @@ pub fn join(first: &Engine, second: &Engine) -> Result<Surgery> {
         _ => Vec::new(),
     };
     append(&mut description, &tokens, merges)?;
-    let prefix = match &description.model {
-        ModelDescription::WordPiece(model) => model.continuing_prefix.clone().into_bytes(),
-        _ => Vec::new(),
-    };
-    let bare = |bytes: &[u8]| bytes.strip_prefix(prefix.as_slice()).unwrap_or(bytes).to_vec();
-    let mut without: Vec<Vec<u8>> = tokens.iter().map(|(_, bytes)| bare(bytes)).collect();
+    let mut without: Vec<Vec<u8>> =
+        tokens.iter().flat_map(|(_, bytes)| in_texts(&description.model, bytes)).collect();
     without.extend(added.iter().map(|token| token.content.clone().into_bytes()));
     without.retain(|bytes| !bytes.is_empty());
     description.added_tokens.extend(added);

@@ -1,6 +1,7 @@
 //! What a change promises, as data and in words.
 use std::fmt;
 
+use crate::description::{Alphabet, BpeDescription, ModelDescription};
 use crate::ids::TokenId;
 
 /// For which texts the new tokenizer gives the ids of the old one, mapped.
@@ -58,4 +59,25 @@ impl fmt::Display for Promise {
             ),
         }
     }
+}
+
+/// What a text holds that becomes a token: its bytes without the marks of words, or the byte that it stands for.
+pub(super) fn in_texts(model: &ModelDescription, token: &[u8]) -> Vec<Vec<u8>> {
+    let (prefix, suffix) = match model {
+        ModelDescription::WordPiece(model) => (Some(&model.continuing_prefix), None),
+        ModelDescription::Bpe(BpeDescription { alphabet, continuing_prefix, .. }) => {
+            let end = match alphabet {
+                Alphabet::Chars { end_of_word } => end_of_word.as_ref().map(|mark| &mark.symbol),
+                Alphabet::Bytes => None,
+            };
+            (continuing_prefix.as_ref(), end)
+        }
+        ModelDescription::WordLevel(_) | ModelDescription::Unigram(_) => (None, None),
+    };
+    let bare = prefix.and_then(|mark| token.strip_prefix(mark.as_bytes())).unwrap_or(token);
+    let bare = suffix.and_then(|mark| bare.strip_suffix(mark.as_bytes())).unwrap_or(bare);
+    let byte = (0..=u8::MAX).find(|byte| token == format!("<0x{byte:02X}>").as_bytes());
+    let has_fallback = model.as_bpe().is_some_and(|model| model.byte_fallback);
+    let byte = byte.filter(|_| has_fallback).map(|byte| vec![byte]);
+    [Some(bare.to_vec()), byte].into_iter().flatten().filter(|bytes| !bytes.is_empty()).collect()
 }

@@ -34,14 +34,20 @@ impl Base {
         let mut description = engine.description().clone();
         let Some(BpeDescription { alphabet: Alphabet::Bytes, tokens, .. }) = description.model.as_bpe()
         else {
-            return wrong("training goes on from byte-pair encoding over bytes alone".to_owned());
+            let reason = "training goes on from byte-pair encoding over bytes alone; train without base";
+            return wrong(reason.to_owned());
         };
         let merges = engine.merges()?;
         let mut ids = Vec::with_capacity(256 + merges.len());
         for byte in 0..=u8::MAX {
             match tokens.find(&[byte]) {
                 Some(index) => ids.push(tokens.id(index)),
-                None => return wrong(format!("the tokenizer has no token for the byte {byte}")),
+                None => {
+                    return wrong(format!(
+                        "the tokenizer has no token for the byte {byte}; training starts from all 256, so add the others \
+                         with extend first"
+                    ));
+                }
             }
         }
         let mut symbols: HashMap<TokenId, u32> = (0..).zip(&ids).map(|(symbol, &id)| (id, symbol)).collect();
@@ -49,11 +55,16 @@ impl Base {
         for (number, merge) in merges.iter().enumerate() {
             let symbol = |id: TokenId| symbols.get(&id).copied();
             let (Some(left), Some(right)) = (symbol(merge.left), symbol(merge.right)) else {
-                return wrong(format!("merge {number} joins a token that no merge before it makes"));
+                let missing = if symbol(merge.left).is_none() { merge.left } else { merge.right };
+                return wrong(format!(
+                    "merge {number} joins the token {missing}, which no merge before it makes; training makes the parts of a \
+                     token first, so train without base and add the tokens of the result with extend"
+                ));
             };
             if symbols.insert(merge.result, to_u32(ids.len())).is_some() {
                 return wrong(format!(
-                    "merge {number} makes the token {}, as one before it does",
+                    "merge {number} makes the token {}, as one before it does; training makes a token once, so train without \
+                     base and add the tokens of the result with extend",
                     merge.result
                 ));
             }

@@ -1,1 +1,0 @@
-//! Small vocabularies, against all texts of a few letters.
