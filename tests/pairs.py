@@ -235,7 +235,6 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
         "tokenmill.difference.Difference": difference,
         "tokenmill.difference.Witness": lambda: difference().witness,
-        "tokenmill.difference.Changed": lambda: difference().special_tokens[0],
         "tokenmill.conversion.Conversion": converted,
         "tokenmill.surgery.Surgery": lambda: base().trim(texts=[TEXT]),
         "tokenmill.findings.Diagnosis": lambda: import_module("tokenmill.findings").Diagnosis((finding(),)),
@@ -266,6 +265,7 @@ INTERNAL = {
     "tokenmill._remote.Remote": "of one reader, as what is in sources",
     "tokenmill.chat.encoding.Known": "what an encoding that was pickled is made of",
     "tokenmill.compat.langchain.TextSplitter": "a class of LangChain that calls Tokenizer.chunk",
+    "tokenmill._doctor.examined.Examined": "what one call of the doctor looks at",
     "tokenmill._kept.kept": "a property itself, tested by name",
 }
 
@@ -360,6 +360,7 @@ TEMPLATE = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}{% endfor %}"
 
 #: Of lists of findings.
 FINDINGS: dict[str, Call] = {
+    "__getitem__": lambda o: (o[0], o[-1]),
     "count": lambda o: o.count(None),
     "index": lambda o: o.index(o[0]),
     "ok": lambda o: o.ok(strict=True),
@@ -571,7 +572,6 @@ METHODS: dict[str, dict[str, Call]] = {
     },
     "tokenmill.difference.Difference": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.difference.Witness": {"to_dict": lambda o: o.to_dict()},
-    "tokenmill.difference.Changed": {},
     "tokenmill.vocab_sizes.VocabSizeRow": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.explain.Explanation": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.chat.encoding.ChatEncoding": MAPPING,

@@ -28,7 +28,7 @@ def test_help_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, command
         (
             "mill",
             "there are train, count-pretokens, encode, decode, count, chunk, chat, inspect, info, vocab, "
-            "doctor, lorem, curve, demo",
+            "doctor, manifest, verify, lorem, convert, curve, diff, report, demo",
             "tokenmill --help",
         ),
         ("", "no command is given; there are train", "tokenmill --help"),
