@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 from .._forks import waited_for
@@ -88,14 +89,15 @@ def measured(tok: Tokenizer, tokens: Tokens, texts: Texts, num_threads: int | No
     for row in rows:
         is_parallel = row["name"] in texts.parallel
         row["premium"] = row["tokens"] / reference if reference and is_parallel else None
+    counts_by_id = total.tolist()
     return {
         "rows": rows,
         "total": _row("all texts", [t for own in texts.groups.values() for t in own], total, None, tokens,
                       tok.unk_token_id),
         "parity": _parity([by_name[name] for name in texts.parallel], texts.reference),
-        "renyi_efficiency": renyi_efficiency(total.tolist(), tok.vocab_size),
-        "lengths": _lengths(total, tokens),
-        **_used(total, tokens),
+        "renyi_efficiency": renyi_efficiency(counts_by_id, tok.vocab_size),
+        "lengths": _lengths(counts_by_id, tokens),
+        **_used(counts_by_id, tokens),
     }  # fmt: skip
 
 
@@ -175,27 +177,27 @@ def renyi_efficiency(counts: list[int], vocab_size: int, alpha: float = ALPHA) -
     return math.log(powers) / (1 - alpha) / math.log(vocab_size)
 
 
-def _lengths(total: Counts, tokens: Tokens) -> dict[str, list[int]]:
+def _lengths(counts: list[int], tokens: Tokens) -> dict[str, list[int]]:
     """How many tokens have 1, 2, ... bytes: of the vocabulary and of the texts. The last is that or more."""
     vocabulary, texts = [0] * LONGEST, [0] * LONGEST
     for id, token in tokens.bytes.items():
         if id not in tokens.special:
             place = min(max(len(token), 1), LONGEST) - 1
             vocabulary[place] += 1
-            texts[place] += int(total[id])
+            texts[place] += counts[id]
     return {"vocabulary": vocabulary, "texts": texts}
 
 
-def _used(total: Counts, tokens: Tokens) -> dict[str, Any]:
+def _used(counts: list[int], tokens: Tokens) -> dict[str, Any]:
     """The tokens that texts use most, and those that they never use."""
     ordinary = [id for id in tokens.bytes if id not in tokens.special]
-    count = int(total.sum())
-    most = sorted((id for id in ordinary if total[id]), key=lambda id: (-int(total[id]), id))[:_MOST]
-    never = [id for id in ordinary if not total[id]]
-    longest = sorted(never, key=lambda id: (-len(tokens.bytes[id]), id))[:_MOST]
+    count = sum(counts)
+    most = nsmallest(_MOST, (id for id in ordinary if counts[id]), key=lambda id: (-counts[id], id))
+    never = [id for id in ordinary if not counts[id]]
+    longest = nsmallest(_MOST, never, key=lambda id: (-len(tokens.bytes[id]), id))
     return {
         "most_used": [
-            {**_token(id, tokens), "count": int(total[id]), "share": int(total[id]) / count} for id in most
+            {**_token(id, tokens), "count": counts[id], "share": counts[id] / count} for id in most
         ],
         "ordinary_tokens": len(ordinary),
         "never_used": len(never),

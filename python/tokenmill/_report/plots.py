@@ -71,7 +71,7 @@ def dots(
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel(across)
         axes.grid(visible=True, axis="both", color=_FAINT, linewidth=0.8)
-        axes.tick_params(axis="y", length=0)
+        axes.tick_params(axis="y", length=0, pad=6)
         if line is None:
             axes.set_xlim(left=0)
 

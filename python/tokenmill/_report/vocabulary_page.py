@@ -114,8 +114,11 @@ def curve_section(numbers: Mapping[str, Any]) -> str:
         rows = [[f"{size:,}", *(figure(dict(points).get(size)) for points in series)] for size in sizes]
         head = ["Size", *(bdi(own["name"]) for own in made)]
         body += legend([own["name"] for own in made])
-        body += f'<div class="plots"><figure><figcaption>Bytes per token</figcaption>{svg}</figure></div>'
-        body += folded("The curve as a table", table("Bytes per token by size", head, rows))
+        figures = table("Bytes per token by size", head, rows)
+        body += (
+            f'<div class="plots"><figure><figcaption>Bytes per token</figcaption>{svg}</figure>'
+            f"<div>{figures}</div></div>"
+        )
     if reasons:
         body += f"<p>These cannot be cut to a smaller size:</p><ul>{reasons}</ul>"
     return section("sizes", "Bytes per token by size of the vocabulary", body)
