@@ -95,8 +95,11 @@ impl Joining<'_> {
             let found = known.find(bytes).map(|index| known.id(index)).or(added.map(|token| token.id));
             self.map[id as usize] = match found {
                 Some(found) => found,
-                // The unknown token of the second is that of the first.
-                None if is_never_text => self.first.description().model.unk().unwrap_or(NO_ID),
+                // The unknown token of the second is that of the first; for the others there is no place.
+                None if is_never_text => {
+                    let is_unknown = second.description().model.unk() == Some(id);
+                    self.first.description().model.unk().filter(|_| is_unknown).unwrap_or(NO_ID)
+                }
                 None => {
                     let new = self.take_id()?;
                     self.tokens.push((new, bytes.to_vec()));

@@ -83,8 +83,12 @@ impl<'a> Merger<'a> {
     /// Adds a token behind all others.
     ///
     /// # Errors
-    /// A vocabulary error when there are no ids left.
+    /// A vocabulary error when there are no ids left, or for the bytes of a token that no text becomes.
     pub(super) fn add(&mut self, bytes: &[u8]) -> Result<TokenId> {
+        if let Some(index) = self.model.tokens.find(bytes) {
+            let reason = "is a special token or one that no text becomes, and a new one needs its bytes";
+            return Err(Error::vocabulary(Some(self.model.tokens.id(index).into()), reason));
+        }
         let id = self.next;
         if id == NO_ID {
             return Err(Error::vocabulary(None, "there is no id after the largest for a new token"));
