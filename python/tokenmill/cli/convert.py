@@ -20,7 +20,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .files import as_json, write_output
-from .options import load_tokenizer
+from .options import add_offline, add_unsaid, load_tokenizer
 
 if TYPE_CHECKING:
     from tokenmill.conversion import Conversion
@@ -54,23 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out what the format cannot hold, and write where texts differ",
     )
-    parser.add_argument(
-        "--split",
-        metavar="NAME",
-        help="how text is cut, for IN that does not say: a name such as cl100k, or a pattern",
-    )
-    parser.add_argument(
-        "--special-token",
-        dest="special_tokens",
-        metavar="LITERAL=ID",
-        action="append",
-        default=[],
-        help="a special token of IN and its id, for a file that holds none; may be given again",
-    )
+    add_unsaid(parser)
     parser.add_argument("--revision", metavar="REV", help="branch, tag or commit of the repository")
-    parser.add_argument(
-        "--offline", action="store_true", help="download nothing: take what was downloaded before"
-    )
+    add_offline(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
     parser.set_defaults(out=None)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from .corpora import names_of
 from .files import as_json, as_text, check_read_once, read_inputs, write_output
-from .options import add_output, load_tokenizer
+from .options import add_offline, add_output, add_unsaid, load_tokenizer
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
@@ -34,20 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--text", metavar="FILE", action="append", default=[], help="text to search first; may be given again"
     )
-    parser.add_argument("--offline", action="store_true", help="take what was downloaded before")
-    parser.add_argument(
-        "--split",
-        metavar="NAME",
-        help="how text is cut, for files that do not say: a name such as cl100k, or a pattern",
-    )
-    parser.add_argument(
-        "--special-token",
-        dest="special_tokens",
-        metavar="LITERAL=ID",
-        action="append",
-        default=[],
-        help="a special token and its id, for files that hold none (.tiktoken); may be given again",
-    )
+    add_offline(parser)
+    add_unsaid(parser)
     add_output(parser)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .options import special_tokens
+from .options import add_unsaid, special_tokens
 from .usage import UsageError
 
 __all__ = ["add_folder", "reading"]
@@ -14,19 +14,7 @@ __all__ = ["add_folder", "reading"]
 def add_folder(parser: argparse.ArgumentParser, what: str) -> None:
     """``DIR``, and what its files may lack."""
     parser.add_argument("tokenizer", metavar="DIR", help=what)
-    parser.add_argument(
-        "--split",
-        metavar="NAME",
-        help="how text is cut, for files that do not say: a name such as cl100k, or a pattern",
-    )
-    parser.add_argument(
-        "--special-token",
-        dest="special_tokens",
-        metavar="LITERAL=ID",
-        action="append",
-        default=[],
-        help="a special token and its id, for files that hold none; may be given again",
-    )
+    add_unsaid(parser)
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:

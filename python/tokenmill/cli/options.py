@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 __all__ = [
     "ROLES",
     "add_files",
+    "add_offline",
     "add_output",
     "add_special",
     "add_tokenizer",
+    "add_unsaid",
     "load_tokenizer",
     "special_tokens",
 ]
@@ -52,15 +54,25 @@ def add_tokenizer(
     else:
         group.add_argument("tokenizer", metavar=place, help=what)
     group.add_argument("--revision", metavar="REV", help="branch, tag or commit of the repository")
-    group.add_argument(
+    add_offline(group)
+    add_unsaid(group)
+
+
+def add_offline(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """``--offline``."""
+    parser.add_argument(
         "--offline", action="store_true", help="download nothing: take what was downloaded before"
     )
-    group.add_argument(
+
+
+def add_unsaid(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """``--split`` and ``--special-token``: what a file of ids alone does not say."""
+    parser.add_argument(
         "--split",
         metavar="NAME",
         help="how text is cut, for a file that does not say: a name such as cl100k, or a pattern",
     )
-    group.add_argument(
+    parser.add_argument(
         "--special-token",
         dest="special_tokens",
         metavar="LITERAL=ID",

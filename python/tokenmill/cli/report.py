@@ -27,7 +27,7 @@ from tokenmill import MissingExtraError
 from .corpora import Rows, add_rows, in_parts, rows_of
 from .files import as_json, as_text, check_read_once, source, write_output
 from .named import named_files
-from .options import add_output, load_tokenizer
+from .options import add_offline, add_output, load_tokenizer
 from .parsing import whole_number
 from .terminal import bar_wanted
 from .usage import UsageError
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     loading.add_argument(
         "--split", metavar="NAME", help="how text is cut, for .tiktoken files, which do not say"
     )
-    loading.add_argument("--offline", action="store_true", help="download nothing")
+    add_offline(loading)
     parser.add_argument(
         "--num-threads", type=whole_number(1), metavar="N", help="threads (default: every core)"
     )
