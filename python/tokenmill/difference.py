@@ -270,8 +270,8 @@ def diff(a: Tokenizer, b: Tokenizer, *, texts: str | Iterable[str] = ()) -> Diff
 
     Raises ``TypeError`` for what is no tokenizer or no text, ``FormatError`` for a hook without a name.
 
-    >>> tok = Tokenizer.from_tokens([bytes([byte]) for byte in range(256)])
-    >>> print(diff(tok, tok))
+    >>> tok = tokenmill.Tokenizer.from_tokens([bytes([byte]) for byte in range(256)])
+    >>> print(tokenmill.diff(tok, tok))
     what     A                             B
     verdict  same
     proof    their descriptions are equal

@@ -15,7 +15,7 @@ pytest.importorskip("ruff", reason="the stub is formatted with ruff: extra lint"
 
 from stub_docs import STUB, documented
 
-MODULES = ["_train", "_load", "explain", "stages", "errors", "hub"]
+MODULES = ["_train", "_load", "explain", "stages", "errors", "hub", "difference"]
 
 
 def stub() -> str:

@@ -2,11 +2,14 @@
 //! what was tried.
 //!
 //! `merges` has the proof for merges that differ without effect, `encoding` and `decoding` give an input to both
-//! pipelines, `texts` and `tokens` make the texts that are tried, and `shrink` makes a witness as short as it can be.
+//! pipelines, `texts`, `literals`, `tokens` and `characters` make the texts that are tried, and `shrink` makes a
+//! witness as short as it can be.
 //! Chat templates are not looked at here: rendering them is the caller's.
 mod around;
+mod characters;
 mod decoding;
 mod encoding;
+mod literals;
 mod merges;
 mod overlaps;
 mod shrink;
@@ -230,7 +233,7 @@ impl Search<'_> {
         if (differs.decoding || differs.added || differs.model) && self.ids(ticker)? {
             return Ok(());
         }
-        // Every character takes the longest, so it comes last.
+        // All characters take the longest, so it comes last.
         if !has_texts || self.all_texts(true, ticker)? || self.all_characters(false, ticker)? {
             return Ok(());
         }
@@ -240,7 +243,8 @@ impl Search<'_> {
 
     fn all_characters(&mut self, is_offsets: bool, ticker: &mut Ticker<'_>) -> Result<bool> {
         let calls = self.calls(is_offsets);
-        self.each("single characters", &calls, ticker, &texts::each_character)
+        let (a, b) = (self.a.description(), self.b.description());
+        self.each("single characters", &calls, ticker, &|found| characters::each_character(a, b, found))
     }
 
     /// The ways to call in which a difference may show.
@@ -276,7 +280,7 @@ impl Search<'_> {
         })? {
             return Ok(true);
         }
-        if tried("literals of added tokens", self, &|found| texts::each_literal(of_a, of_b, found))?
+        if tried("literals of added tokens", self, &|found| literals::each_literal(of_a, of_b, found))?
             || tried("runs of a character", self, &|found| texts::each_run(of_a, of_b, found))?
             || tried("literals of steps", self, &|found| texts::each_literal_of_steps(of_a, of_b, found))?
         {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::around::Found;
-use crate::description::{AddedToken, Description, ModelDescription, Normalizer, Pattern, PreTokenizer};
+use crate::description::{Description, ModelDescription, Normalizer, Pattern, PreTokenizer};
 use crate::error::Result;
 
 /// Texts in which scripts, digits, punctuation, white space, marks and contractions meet.
@@ -80,23 +80,6 @@ fn each_row_of(alphabet: &[char], length: u32, found: &mut Found<'_>) -> Result<
     Ok(false)
 }
 
-/// Every character there is: alone, and among letters, digits and white space.
-pub(super) fn each_character(found: &mut Found<'_>) -> Result<bool> {
-    let mut text = String::new();
-    for char in '\0'..=char::MAX {
-        text.clear();
-        for part in ["", "a", "", " ", "1", "A"] {
-            text.push_str(part);
-            text.push(char);
-        }
-        text.push('a');
-        if found(&text)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// Runs of a character, up to and beyond the numbers that the descriptions hold.
 pub(super) fn each_run(a: &Description, b: &Description, found: &mut Found<'_>) -> Result<bool> {
     let mut lengths: BTreeSet<usize> = (1..=20).collect();
@@ -132,44 +115,6 @@ fn numbers(description: &Description) -> Vec<usize> {
         }
     }
     numbers
-}
-
-/// The literals of added tokens in the neighbourhoods that their flags look at.
-pub(super) fn each_literal(a: &Description, b: &Description, found: &mut Found<'_>) -> Result<bool> {
-    const MOST: usize = 200;
-    const AROUND: [&str; 9] = ["", " ", "  ", "a", "1", "_", "é", "\n", "."];
-    let is_new = |token: &AddedToken, others: &Description| !others.added_tokens.contains(token);
-    let differing = a
-        .added_tokens
-        .iter()
-        .filter(|token| is_new(token, b))
-        .chain(b.added_tokens.iter().filter(|token| is_new(token, a)));
-    let all = a.added_tokens.iter().chain(&b.added_tokens);
-    let literals: Vec<&str> =
-        differing.take(MOST).chain(all.take(50)).map(|token| token.content.as_str()).collect();
-    for &literal in &literals {
-        let forms = [literal.to_owned(), literal.to_lowercase(), literal.to_uppercase(), literal.repeat(2)];
-        for form in forms {
-            for before in AROUND {
-                for after in AROUND {
-                    if found(&[before, &form, after].concat())? {
-                        return Ok(true);
-                    }
-                }
-            }
-        }
-    }
-    // Two literals that share characters: the one that begins first is found.
-    for first in &literals {
-        for second in literals.iter().take(50) {
-            for (at, _) in first.char_indices() {
-                if found(&[&first[..at], second].concat())? {
-                    return Ok(true);
-                }
-            }
-        }
-    }
-    Ok(false)
 }
 
 /// The characters of the literals that the steps of the descriptions name.
