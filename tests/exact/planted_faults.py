@@ -154,13 +154,24 @@ def parts_of(merge: Any) -> list[str]:
 
 
 def swap_merges(value: Any) -> None:
-    """The first merge that needs the one right before it changes places with it."""
+    """The first merge that needs the one right before it changes places with it.
+
+    No training gives this order; texts have the same ids, since nothing comes between the two.
+    """
     merges = value["model"]["merges"]
     for rank in range(1, len(merges)):
         if "".join(parts_of(merges[rank - 1])) in parts_of(merges[rank]):
             merges[rank - 1], merges[rank] = merges[rank], merges[rank - 1]
             return
     raise AssertionError("no merge needs its neighbour")
+
+
+def swap_rivals(value: Any) -> None:
+    """The first merge, and the next that wants its right symbol on the left: ``a b`` and ``b c``."""
+    merges = value["model"]["merges"]
+    right = parts_of(merges[0])[1]
+    rank = next(rank for rank in range(1, len(merges)) if parts_of(merges[rank])[0] == right)
+    merges[0], merges[rank] = merges[rank], merges[0]
 
 
 def reverse_merges(value: Any) -> None:
@@ -245,10 +256,10 @@ def decoder_drops(char: str) -> Callable[[Any], None]:
     return change
 
 
-def truncate(value: Any) -> None:
-    """The later half of the merges and their tokens are gone."""
+def truncate(value: Any, kept: int | None = None) -> None:
+    """Only the first merges are left, by default a quarter, and their tokens."""
     model = value["model"]
-    kept = len(model["merges"]) // 4
+    kept = len(model["merges"]) // 4 if kept is None else kept
     lost = {"".join(parts_of(merge)) for merge in model["merges"][kept:]}
     model["merges"] = model["merges"][:kept]
     model["vocab"] = {token: id for token, id in model["vocab"].items() if token not in lost}
@@ -461,7 +472,7 @@ FOREIGN = tuple(HANZI[at:] + HANZI[:at] for at in range(len(HANZI))) * 22
 FAULTS: tuple[Fault, ...] = (
     # the model and its merges
     Fault("two merges swapped", "merge_order", of_tokenizer(swap_merges)),
-    Fault("two merges swapped, by reference", "reference_ids", of_tokenizer(swap_merges), against=True),
+    Fault("rival merges swapped, by reference", "reference_ids", of_tokenizer(swap_rivals), against=True),
     Fault("merges out of order", "unused_merges", of_tokenizer(reverse_merges)),
     Fault("a merge is missing", "unreachable", of_tokenizer(drop_merge)),
     Fault("a merge is missing, by reference", "reference_ids", of_tokenizer(drop_merge), against=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import tokenmill
 from tokenmill._doctor import diagnose
 
-from .planted_faults import change_split, of_json, set_stage, swap_merges
+from .planted_faults import change_split, of_json, set_stage, swap_merges, truncate
 
 KNOWN: dict[str, dict[str, str]] = {
     "gpt2": {"model_type": "model.type is missing"},
@@ -73,8 +74,10 @@ def in_file(change: Callable[[Any], None]) -> Edit:
     return lambda folder, _: of_json("tokenizer.json", change)(folder)
 
 
-def without_fallback(value: Any) -> None:
-    value["model"]["byte_fallback"] = False
+def without_fallback(folder: Path, _: Path) -> None:
+    """In tokenizer.json alone: a folder whose configuration names LlamaTokenizer has it from there."""
+    (folder / "tokenizer_config.json").unlink()
+    of_json("tokenizer.json", lambda value: value["model"].update(byte_fallback=False))(folder)
 
 
 def without_bytes(value: Any) -> None:
@@ -87,15 +90,8 @@ def taken_from(other: str, name: str) -> Edit:
     return lambda folder, vocabularies: shutil.copy(vocabularies / other, folder / name)
 
 
-def cut_off(folder: Path, _: Path) -> None:
-    """The first 2,000 tokens alone."""
-    tok = tokenmill.load(folder).with_vocab_size(2000)
-    shutil.rmtree(folder)
-    tok.save(folder)
-
-
 PLANTED: tuple[tuple[str, str, str, str, Edit], ...] = (
-    ("byte fallback off", "llama2", "missing_bytes", "byte_fallback is off", in_file(without_fallback)),
+    ("byte fallback off", "llama2", "missing_bytes", "byte_fallback is off", without_fallback),
     ("byte tokens missing", "llama2", "missing_bytes", "64 of the 256 byte tokens", in_file(without_bytes)),
     (
         "another tokenizer.model",
@@ -111,7 +107,7 @@ PLANTED: tuple[tuple[str, str, str, str, Edit], ...] = (
         "vocab.txt",
         taken_from("bert-base-chinese/vocab.txt", "vocab.txt"),
     ),
-    ("cut off", "llama3.1", "fertility", "German", cut_off),
+    ("cut off", "qwen2.5", "fertility", "Arabic", in_file(partial(truncate, kept=2000))),
     (
         "numbers by two digits",
         "llama3.1",

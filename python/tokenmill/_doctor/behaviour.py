@@ -20,7 +20,8 @@ MOST_GIVEN = 1000
 LONGEST_GIVEN = 100_000
 """The most characters of each."""
 LEAST_SPEED = 0.1
-"""Megabytes of text a second below which ``throughput`` warns: a prompt of 100 kB then takes a second."""
+"""Megabytes of text in a second of processor time below which ``throughput`` warns: a prompt of 100 kB takes
+more than a second."""
 
 _COMPOSED = {"NFC": "NFC", "NFD": "NFD", "NFKC": "NFKC", "NFKD": "NFKD"}
 _SPACES = ("Strip", "Replace", "Nmt", "Precompiled", "SentencePiece", "clean_text", "white")
