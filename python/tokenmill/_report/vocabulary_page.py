@@ -111,8 +111,10 @@ def curve_section(numbers: Mapping[str, Any]) -> str:
             series, "size of the vocabulary", "bytes per token", sizes=True,
         )  # fmt: skip
         sizes = sorted({size for points in series for size, _ in points})
-        rows = [[f"{size:,}", *(figure(dict(points).get(size)) for points in series)] for size in sizes]
-        head = ["Size", *(bdi(own["name"]) for own in made)]
+        cut = [own for own in made if own["curve"]["points"]]
+        by_size = [dict(own["curve"]["points"]) for own in cut]
+        rows = [[f"{size:,}", *(figure(own.get(size)) for own in by_size)] for size in sizes]
+        head = ["Size", *(bdi(own["name"]) for own in cut)]
         body += legend([own["name"] for own in made])
         figures = table("Bytes per token by size", head, rows)
         body += (
