@@ -32,7 +32,7 @@ class Size(NamedTuple):
 
 @pytest.fixture(scope="module", params=["small", pytest.param("large", marks=pytest.mark.slow)])
 def size(request: pytest.FixtureRequest) -> Size:
-    rounds, longest = (4, 5) if request.param == "small" else (40, 7)
+    rounds, longest = (4, 5) if request.param == "small" else (16, 6)
     lengths = range(1, longest + 1)
     texts = ["".join(letters) for length in lengths for letters in itertools.product(LETTERS, repeat=length)]
     return Size(rounds, texts)

@@ -128,7 +128,7 @@ fn check_map(from: &Engine, done: &Surgery) {
 fn for_each_kind(seed: u64, law: &mut dyn FnMut(Kind, Spelled, &[String], &mut Random)) {
     let texts = all_texts();
     for (number, kind) in (1..).zip(Kind::ALL) {
-        let random = &mut Random(seed * number);
+        let random = &mut Random(seed.wrapping_mul(number));
         for _ in 0..rounds() {
             let description = tokenizer(kind, random);
             law(kind, Spelled::new(description, &texts), &texts, random);

@@ -16,11 +16,29 @@ pub(super) struct Naive {
 }
 
 enum Rule {
-    Listed { chars: Chars, mark: Option<usize>, merges: Vec<(usize, usize, usize)>, whole_pretokens: bool },
-    Scored { pieces: Vec<ScoredPiece>, fuse_unk: bool, byte_fallback: bool, whole_pretokens: bool },
-    LongestFirst { prefix: String, max_chars: usize },
+    Listed {
+        chars: Chars,
+        mark: Option<usize>,
+        merges: Vec<(usize, usize, usize)>,
+        whole_pretokens: bool,
+    },
+    Scored {
+        pieces: Vec<ScoredPiece>,
+        is_bytes: bool,
+        fuse_unk: bool,
+        byte_fallback: bool,
+        whole_pretokens: bool,
+    },
+    LongestFirst {
+        prefix: String,
+        max_chars: usize,
+    },
     Whole,
-    BestPath { pieces: Vec<(String, f64)>, unk_score: f64, round: fn(f64) -> f64 },
+    BestPath {
+        pieces: Vec<(String, f64)>,
+        unk_score: f64,
+        round: fn(f64) -> f64,
+    },
 }
 
 impl Naive {
@@ -59,6 +77,12 @@ impl Naive {
             Rule::Listed { chars, mark, merges, .. } => {
                 let symbols = chars.symbols(text).ok()?.into_iter().map(|(symbol, _)| symbol).chain(*mark);
                 Some(encode(&symbols.collect::<Vec<_>>(), merges).into_iter().map(id).collect())
+            }
+            // A byte that is no token ends all; a character that is none may still be part of one.
+            Rule::Scored { pieces, is_bytes: true, .. }
+                if text.chars().any(|char| pieces.iter().all(|piece| piece.text != char.to_string())) =>
+            {
+                None
             }
             Rule::Scored { pieces, fuse_unk, byte_fallback, .. } => {
                 let mut row = Row::default();
@@ -131,7 +155,8 @@ fn of_bpe(model: &BpeDescription, tokens: &[String]) -> Rule {
             ScoredPiece { text: text.clone(), score, kind: kind(of) }
         };
         let pieces = tokens.iter().enumerate().map(piece).collect();
-        Rule::Scored { pieces, fuse_unk, byte_fallback, whole_pretokens }
+        let is_bytes = model.alphabet == Alphabet::Bytes;
+        Rule::Scored { pieces, is_bytes, fuse_unk, byte_fallback, whole_pretokens }
     };
     let merges = match &model.merges {
         // The lowest id is the highest score.
