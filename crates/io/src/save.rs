@@ -3,7 +3,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use tokenmill_core::compile::compile;
-use tokenmill_core::description::{ChatTemplates, Normalizer, Split};
+use tokenmill_core::description::{AddedToken, ChatTemplates, Normalizer, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::watch::Watch;
@@ -394,26 +394,34 @@ fn refuse_loss(engine: &Engine, format: Format) -> Result<()> {
     if !description.normalizer.is_empty() {
         let hook = description.normalizer_hooks().next();
         let what = hook.map_or("the normalizer".to_owned(), |(_, hook)| format!("the normalizer ({hook})"));
-        lost.push(("normalizer", what));
+        lost.push(("normalizer".to_owned(), what));
+    }
+    // Special tokens can be given to load() again, but not what they do to the text beside them: this comes before
+    // what can be given.
+    let is_plain = |token: &AddedToken| !(token.lstrip || token.rstrip || token.single_word);
+    if let Some((index, token)) = description.added_tokens.iter().enumerate().find(|(_, t)| !is_plain(t)) {
+        let does =
+            if token.single_word { "stands only as a word of its own" } else { "takes the space beside it" };
+        lost.push((format!("added_tokens[{index}]"), format!("that {:?} {does}", token.content)));
     }
     if Split::of_stages(&description.pre_tokenizer) != Some(Split::Whole) {
         let hook = description.splitter_hooks().next();
         let what = hook.map_or("the split".to_owned(), |(_, hook)| format!("the split ({hook})"));
-        lost.push(("split", what));
+        lost.push(("split".to_owned(), what));
     }
     if !description.added_tokens.is_empty() {
         let names: Vec<&str> =
             description.added_tokens.iter().take(4).map(|token| token.content.as_str()).collect();
         let more = if description.added_tokens.len() > 4 { ", ..." } else { "" };
-        lost.push(("added_tokens", format!("the special tokens ({}{more})", names.join(", "))));
+        lost.push(("added_tokens".to_owned(), format!("the special tokens ({}{more})", names.join(", "))));
     }
     if lost.is_empty() {
-        lost.push(("split", "that there is no split".to_owned()));
+        lost.push(("split".to_owned(), "that there is no split".to_owned()));
     }
     let what: Vec<&str> = lost.iter().map(|(_, what)| what.as_str()).collect();
     let reason = format!(
         "{name} cannot hold {}; save as tokenizer.json, or pass lossy=True and give them to load() again",
         what.join(" and ")
     );
-    Err(Error::format(Defect::CannotHold, reason).at(lost[0].0))
+    Err(Error::format(Defect::CannotHold, reason).at(lost.swap_remove(0).0))
 }

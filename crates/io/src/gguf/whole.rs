@@ -200,10 +200,15 @@ pub(super) fn first_difference(plain: &Description, other: &Description) -> Opti
 }
 
 /// An error of the reader as one of the writer: what was read again is not what was to be saved.
-pub(super) fn refused(mut error: Error) -> Error {
+pub(super) fn refused(error: Error) -> Error {
+    refused_as("a GGUF file cannot hold this", error)
+}
+
+/// An error as the reason for a refusal.
+pub(super) fn refused_as(what: &str, mut error: Error) -> Error {
     if let Kind::Format { defect, reason, .. } = &mut error.kind {
         *defect = Defect::CannotHold;
-        *reason = format!("a GGUF file cannot hold this: {reason}");
+        *reason = format!("{what}: {reason}");
     }
     error
 }

@@ -57,18 +57,34 @@ pub(crate) fn write(engine: &Engine, lossy: bool) -> Result<Vec<u8>> {
     let mut plain = parse(&keys.finish(), None, &mut Report::default()).map_err(whole::refused)?;
     check(&plain, &description)?;
     let digests = Digests::of(engine)?;
-    let is_same = |description: Description| Ok::<_, Error>(Digests::of(&compile(description)?)? == digests);
     let mut framed = keys.clone();
     whole::write_frame(&description, &mut framed);
     let is_framed = plain.roles == description.roles && plain.defaults == description.defaults;
     (plain.roles, plain.defaults) = (description.roles, description.defaults);
-    if is_same(plain)? {
+    let of_keys = Digests::of(&compile(plain)?)?;
+    if of_keys == digests {
         return Ok(if is_framed { keys } else { framed }.finish());
     }
-    whole::write_source(engine, &mut framed)?;
+    whole::write_source(engine, &mut framed).map_err(|error| {
+        let others = [
+            (of_keys.encode != digests.encode, "ids"),
+            (of_keys.decode != digests.decode, "decoded texts"),
+            (of_keys.template != digests.template, "tokens around a text"),
+        ];
+        let others: Vec<&str> = others.iter().filter_map(|(differ, what)| differ.then_some(*what)).collect();
+        let what = format!(
+            "the keys of llama.cpp say other {}, and what could stand beside them cannot hold this either",
+            others.join(" and ")
+        );
+        whole::refused_as(&what, error)
+    })?;
     let file = framed.finish();
     let again = parse(&file, None, &mut Report::default()).map_err(whole::refused)?;
-    if is_same(again)? { Ok(file) } else { cannot("added_tokens", "a GGUF file cannot hold this as it is") }
+    if Digests::of(&compile(again)?)? == digests {
+        Ok(file)
+    } else {
+        cannot("added_tokens", "a GGUF file cannot hold this as it is")
+    }
 }
 
 fn cannot<T>(field: &str, what: &str) -> Result<T> {
