@@ -28,6 +28,7 @@ __all__ = ["FORMATS", "Conversion", "convert"]
 
 _Ids = list[int] | None
 Format = Literal["tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt", "sentencepiece", "gguf", "tekken"]
+Special = Literal["text", "parse"]
 
 FORMATS: tuple[Format, ...] = (
     *("tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt"),
@@ -151,7 +152,6 @@ def convert(
     Raises ``FormatError`` that names what the target cannot say, and what ``load`` and ``Tokenizer.save``
     raise.
     """
-    given = {"split": split, "special_tokens": special_tokens}
     if isinstance(source, Tokenizer):
         if split is not None or special_tokens is not None:
             raise ValueError("split= and special_tokens= are for a source that is loaded")
@@ -167,10 +167,11 @@ def convert(
         if path.is_dir() or os.fspath(target).endswith(("/", os.sep)):
             beside.mkdir()
         if form in _BARE:
-            again_with = _given_again(tokenizer, beside, form, given["split"], lossy)
+            again_with = _given_again(tokenizer, beside, form, split, lossy)
         tokenizer.save(beside, format=form, lossy=lossy or form in _BARE)
         saved = beside / _NAMES[form] if form in _BARE and beside.is_dir() else beside
         again = load(saved, **again_with)
+    ways: list[tuple[Special, bool]]
     ways = [("parse", False)] if form in _BARE else [("text", False), ("parse", False), ("text", True)]
     found = _Comparison()
     for block in _blocks(chain(_real(verify), _generated(tokenizer))):
@@ -307,7 +308,7 @@ def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _encoded(tokenizer: Tokenizer, texts: Sequence[str], special: str, around: bool) -> list[_Ids]:
+def _encoded(tokenizer: Tokenizer, texts: Sequence[str], special: Special, around: bool) -> list[_Ids]:
     """The ids of each text, ``None`` for one that the vocabulary cannot spell."""
     try:
         return list(tokenizer.encode_batch(texts, special=special, add_special_tokens=around).to_lists())
@@ -332,7 +333,7 @@ class _Comparison:
     first: tuple[str, _Ids, _Ids] | None = None
 
     def add(
-        self, before: Tokenizer, after: Tokenizer, texts: Sequence[str], ways: Sequence[tuple[str, bool]]
+        self, before: Tokenizer, after: Tokenizer, texts: Sequence[str], ways: Sequence[tuple[Special, bool]]
     ) -> None:
         """Compare these texts in each of the ways: of special tokens in a text, and around it."""
         differing: dict[int, tuple[_Ids, _Ids]] = {}
