@@ -27,6 +27,10 @@ def has_no_effect(edited: Edited, original: Parts, native: Any, folder: Path) ->
         # Composition neither makes controls nor takes them.
         literal = edited.what.partition(": ")[2]
         return literal.isspace() and original["normalizer"]["normalizers"] == [{"type": "NFC"}]
+    if edited.kind == "add_pre_tokenizer":
+        # BERT's own step isolates all punctuation and removes all white space anyway.
+        first, *rest = edited.parts["pre_tokenizer"]["pretokenizers"]
+        return rest == [{"type": "BertPreTokenizer"}] and first["type"] in ("Punctuation", "WhitespaceSplit")
     return edited.kind == "split_behavior" and splits_at_what_is_never_there(edited.parts)
 
 
