@@ -7,7 +7,7 @@ the two differ, and ``unknown`` where there is neither; then ``tried`` says what
 >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
 >>> found = tokenmill.diff(tok, tok.with_vocab_size(258))
 >>> found.verdict, found.witness.text, found.witness.a, found.witness.b
-('different', 'low', (257,), (256, 119))
+('different', ' low', (258,), (32, 257))
 """
 
 from __future__ import annotations

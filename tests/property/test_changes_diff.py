@@ -23,6 +23,14 @@ def has_no_effect(edited: Edited, original: Parts, native: Any, folder: Path) ->
         return all_bytes_are_tokens(original)
     if edited.kind in ("swap_merges", "move_merge_to_end"):
         return same_tokens_stay_apart(original, edited.parts, native, folder)
+    if edited.kind == "normalized_of_added":
+        # Composition neither makes controls nor takes them.
+        literal = edited.what.partition(": ")[2]
+        return literal.isspace() and original["normalizer"]["normalizers"] == [{"type": "NFC"}]
+    if edited.kind == "add_pre_tokenizer":
+        # BERT's own step isolates all punctuation and removes all white space anyway.
+        first, *rest = edited.parts["pre_tokenizer"]["pretokenizers"]
+        return rest == [{"type": "BertPreTokenizer"}] and first["type"] in ("Punctuation", "WhitespaceSplit")
     return edited.kind == "split_behavior" and splits_at_what_is_never_there(edited.parts)
 
 
@@ -63,11 +71,15 @@ def splits_at_what_is_never_there(parts: Parts) -> bool:
     return last["type"] == "Replace" and is_same and last["content"] != pattern["String"]
 
 
-def check_edits(kind: str, native: Any, folder: Path, count: int, seed: int) -> Counter[str]:
-    """``count`` edits that change behaviour, and those among them that do not, as ``diff`` sees them."""
+def check_edits(
+    kind: str, native: Any, folder: Path, count: int, seed: int, with_others: bool = True
+) -> Counter[str]:
+    """``count`` edits that change behaviour, and the others among them, as ``diff`` sees them."""
     kinds: Counter[str] = Counter()
     original = MAKERS[kind](native)
     for edited in edits(native, folder, original, seed):
+        if not (edited.changes_behaviour or with_others):
+            continue
         found = tokenmill.diff(edited.before, edited.after)
         if found.witness is not None and found.witness.kind != "settings":
             check(found, edited.before, edited.after)
@@ -84,7 +96,7 @@ def check_edits(kind: str, native: Any, folder: Path, count: int, seed: int) -> 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_edits_that_change_behaviour_have_witnesses(kind: str, native: Any, tmp_path: Path) -> None:
-    assert len(check_edits(kind, native, tmp_path, count=5, seed=5)) > 1
+    assert len(check_edits(kind, native, tmp_path, count=5, seed=5, with_others=False)) > 1
 
 
 @pytest.mark.slow
