@@ -2217,10 +2217,8 @@ def verify_folder(
     before them, and the numbers of files and of vectors that were compared.
     """
 
-def from_state(state: bytes, split: str | None = None, annotations: str | None = None, /) -> Tokenizer:
-    """Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by,
-    `annotations` what is known of it without effect on what it does, as JSON.
-    """
+def from_state(state: bytes, split: str | None = None, /) -> Tokenizer:
+    """Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by."""
 
 def encoding_from_state(state: bytes, /) -> Encoding:
     """Restores an encoding from the bytes of a pickle."""

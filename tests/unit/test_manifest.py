@@ -135,7 +135,7 @@ def test_the_end_of_thought_is_told_by_its_literal(
 # ---- that it stays ----------------------------------------------------------------------------
 
 
-def test_it_survives_load_save_and_pickle(native: Any, tok: Any, folder: Path, tmp_path: Path) -> None:
+def test_it_survives_load_and_save(native: Any, tok: Any, folder: Path, tmp_path: Path) -> None:
     from tokenmill import manifest
 
     first = (folder / "tokenmill.json").read_bytes()
@@ -143,8 +143,6 @@ def test_it_survives_load_save_and_pickle(native: Any, tok: Any, folder: Path, t
     assert (again.split, again == tok, hash(again) == hash(tok)) == ("llama3", True, True)
     again.save(tmp_path / "second")
     assert (tmp_path / "second" / "tokenmill.json").read_bytes() == first
-    pickle.loads(pickle.dumps(again)).save(tmp_path / "third")
-    assert (tmp_path / "third" / "tokenmill.json").read_bytes() == first
     # By the path of its file, too, whose settings are not read then.
     alone = manifest.manifest_of(native.load(folder / "tokenizer.json"))
     assert {name: alone[name] for name in (*GIVEN, "training")} == {
@@ -162,6 +160,8 @@ def test_what_is_known_has_no_effect(native: Any, tok: Any, tmp_path: Path) -> N
     bare.save(tmp_path / "b", manifest={"corpus": "x"})
     one, other = native.load(tmp_path / "a"), native.load(tmp_path / "b")
     assert (one == other, one.fingerprint == other.fingerprint) == (True, True)
+    # Other libraries key their caches by pickles.
+    assert pickle.dumps(one) == pickle.dumps(other)
 
 
 def test_derived_tokenizers_keep_what_is_still_true(native: Any, tok: Any, folder: Path) -> None:

@@ -6,10 +6,9 @@ use pyo3::types::PyDict;
 use tokenmill_core::compile::compile_watched;
 use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::watch::Watch;
-use tokenmill_io::{Annotations, LoadOptions};
+use tokenmill_io::LoadOptions;
 
 use crate::convert;
-use crate::exceptions::raise;
 use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::tokenizer::Tokenizer;
@@ -64,23 +63,15 @@ pub(crate) fn from_tokenizer_json(
     Ok(Tokenizer::new(py, engine, None)?.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
-/// Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by,
-/// `annotations` what is known of it without effect on what it does, as JSON.
+/// Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by.
 #[pyfunction]
-#[pyo3(signature = (state, split = None, annotations = None, /))]
-pub(crate) fn from_state(
-    py: Python<'_>,
-    state: &[u8],
-    split: Option<&str>,
-    annotations: Option<&str>,
-) -> PyResult<Tokenizer> {
+#[pyo3(signature = (state, split = None, /))]
+pub(crate) fn from_state(py: Python<'_>, state: &[u8], split: Option<&str>) -> PyResult<Tokenizer> {
     let known = PyHooks::registered(py)?;
     let table = known.table(py)?;
     let engine =
         run_long(py, None, |watch| compile_watched(tokenmill_io::state::parse(state)?, &table, watch))?;
     let hooks = known.named_by(py, engine.description());
     let split_name = split.and_then(name_given);
-    let annotations = annotations.map(Annotations::of_json).transpose().map_err(|error| raise(py, error))?;
-    let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name);
-    Ok(tokenizer.with_annotations(annotations.unwrap_or_default()))
+    Ok(Tokenizer::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name))
 }

@@ -108,37 +108,6 @@ impl Annotations {
     pub fn with_ids(&self, has: impl Fn(TokenId) -> bool) -> Self {
         Self { think_end_id: self.think_end_id.filter(|&id| has(id)), ..self.clone() }
     }
-
-    /// All of it as JSON, for a pickle; `None` if nothing is known.
-    pub fn to_json(&self) -> Option<String> {
-        if *self == Self::default() {
-            return None;
-        }
-        let Self { think_end_id, padding_side_train, padding_side_generate, corpus, training } = self.clone();
-        let mut all = Map::new();
-        all.insert("think_end_id".to_owned(), think_end_id.into());
-        all.insert("padding_side_train".to_owned(), padding_side_train.into());
-        all.insert("padding_side_generate".to_owned(), padding_side_generate.into());
-        all.insert("corpus".to_owned(), corpus.unwrap_or_default());
-        all.insert("training".to_owned(), training.unwrap_or_default());
-        Some(Value::Object(all).to_string())
-    }
-
-    /// Reads what [`Self::to_json`] wrote.
-    ///
-    /// # Errors
-    /// A manifest error for anything else.
-    pub fn of_json(json: &str) -> Result<Self> {
-        let mut annotations = Self::default();
-        let all = serde_json::from_str(json);
-        let mut all: Map<String, Value> = all
-            .map_err(|error| refused("annotations", "an object".to_owned(), shortened(&error.to_string())))?;
-        annotations.training = all.remove("training").and_then(given);
-        for (key, value) in all {
-            annotations.set(&key, value)?;
-        }
-        Ok(annotations)
-    }
 }
 
 fn read_object(json: &str) -> Option<Map<String, Value>> {
@@ -180,13 +149,11 @@ mod tests {
     }
 
     #[test]
-    fn null_takes_back_and_json_gives_all_of_it_again() {
+    fn null_takes_back() {
         let json = r#"{"think_end_id": 7, "padding_side_generate": "left", "corpus": {"name": ["a", 1.5]}}"#;
         let annotations = Annotations::default().with_given(json).unwrap();
-        assert_eq!(Annotations::of_json(&annotations.to_json().unwrap()).unwrap(), annotations);
         let less = annotations.with_given(r#"{"corpus": null, "think_end_id": null}"#).unwrap();
         assert_eq!(less.padding_side_generate.as_deref(), Some("left"));
         assert_eq!((less.corpus, less.think_end_id), (None, None));
-        assert_eq!(Annotations::default().to_json(), None);
     }
 }

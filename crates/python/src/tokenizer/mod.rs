@@ -250,7 +250,8 @@ impl Tokenizer {
         let state = py.detach(|| tokenmill_io::state::write(self.engine.description()));
         let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
         let state = crate::buffer::objects::bytes(py, &state)?;
-        let arguments = (state, self.split_name, self.annotations.to_json()).into_pyobject(py)?;
+        // Annotations stay behind: equal tokenizers have equal pickles, by which other libraries key their caches.
+        let arguments = (state, self.split_name).into_pyobject(py)?;
         PyTuple::new(py, [from_state, arguments.into_any()])
     }
 
