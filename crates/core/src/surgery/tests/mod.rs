@@ -124,8 +124,11 @@ fn check_map(from: &Engine, done: &Surgery) {
     assert!(places.windows(2).all(|pair| pair[0] < pair[1]));
 }
 
-/// The same for every kind: the law gets a random vocabulary of the kind, and a source of random numbers.
-fn for_each_kind(seed: u64, law: &mut dyn FnMut(Kind, Spelled, &[String], &mut Random)) {
+/// A law: it gets a kind of model, a random vocabulary of that kind, texts, and a source of random numbers.
+type Law<'a> = dyn FnMut(Kind, Spelled, &[String], &mut Random) + 'a;
+
+/// Tries a law on every kind.
+fn for_each_kind(seed: u64, law: &mut Law<'_>) {
     let texts = all_texts();
     for (number, kind) in (1..).zip(Kind::ALL) {
         let random = &mut Random(seed.wrapping_mul(number));
@@ -226,7 +229,7 @@ fn check_refusal(kind: Kind, error: &error::Error) {
             );
         }
         error::Kind::Vocabulary { .. } => {
-            assert!(matches!(kind, Kind::ById | Kind::Scored), "{kind:?}: {error}")
+            assert!(matches!(kind, Kind::ById | Kind::Scored), "{kind:?}: {error}");
         }
         _ => panic!("{kind:?}: {error}"),
     }

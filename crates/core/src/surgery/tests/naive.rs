@@ -160,7 +160,7 @@ fn of_bpe(model: &BpeDescription, tokens: &[String]) -> Rule {
     };
     let merges = match &model.merges {
         // The lowest id is the highest score.
-        Merges::ById => return scored(&|index| (-(index as f32), PieceKind::Normal)),
+        Merges::ById => return scored(&|index| (-f32::from(index as u16), PieceKind::Normal)),
         Merges::ByScore { scores, kinds } => return scored(&|index| (scores[index], kinds[index])),
         Merges::Listed(merges) => merges,
     };

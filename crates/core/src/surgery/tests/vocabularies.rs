@@ -238,7 +238,7 @@ fn scored(random: &mut Random) -> BpeDescription {
         _ => PieceKind::Normal,
     };
     let kinds = tokens.iter().map(|(_, bytes)| kind(bytes)).collect();
-    let scores = tokens.iter().map(|_| -(random.below(5) as f32)).collect();
+    let scores = tokens.iter().map(|_| -f32::from(random.below(5) as u16)).collect();
     let unk = Some(id_of(&tokens, "<unk>"));
     let (fuse_unk, byte_fallback) = (random.one_in(2), random.one_in(2));
     let alphabet = Alphabet::Chars { end_of_word: None };
@@ -253,7 +253,8 @@ fn unigram(random: &mut Random) -> UnigramDescription {
     tokens.extend(random.one_in(4).then_some(repeated).filter(|piece| piece != "<unk>"));
     let tokens = in_order(tokens, random);
     let steps = if random.one_in(3) { 0.1 } else { 1.0 };
-    let scores: Vec<f64> = tokens.iter().map(|_| f64::from(-(random.below(12) as f32 * steps))).collect();
+    let scores: Vec<f64> =
+        tokens.iter().map(|_| f64::from(-(f32::from(random.below(12) as u16) * steps))).collect();
     let unk_score =
         scores.iter().copied().fold(f64::INFINITY, f64::min) - f64::from(UnigramDescription::UNK_PENALTY);
     let unk = Some(id_of(&tokens, "<unk>"));
