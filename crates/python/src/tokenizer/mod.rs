@@ -25,8 +25,9 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tokenmill_core::compile::compile_with_additions;
-use tokenmill_core::description::{Additions, Description, HookName};
+use tokenmill_core::description::{Additions, Description, HookName, Split};
 use tokenmill_core::engine::Engine;
+use tokenmill_core::pattern::known;
 use tokenmill_io::fingerprint::Digests;
 use tokenmill_io::{Annotations, SaveOptions};
 use tokenmill_kernels::MadeOnce;
@@ -251,7 +252,11 @@ impl Tokenizer {
         let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
         let state = crate::buffer::objects::bytes(py, &state)?;
         // Annotations stay behind: equal tokenizers have equal pickles, by which other libraries key their caches.
-        let arguments = (state, self.split_name).into_pyobject(py)?;
+        // So does a name of the split that it has without being asked.
+        let split = Split::of_stages(&self.engine.description().pre_tokenizer);
+        let own = split.as_ref().and_then(known::name_of);
+        let split_name = self.split_name.filter(|&name| own != Some(name));
+        let arguments = (state, split_name).into_pyobject(py)?;
         PyTuple::new(py, [from_state, arguments.into_any()])
     }
 
