@@ -166,9 +166,12 @@ def convert(
         beside = Path(folder) / "tokenizer" if _is_folder(path, target) else Path(folder) / _NAMES[form]
         if path.is_dir() or os.fspath(target).endswith(("/", os.sep)):
             beside.mkdir()
-        if form in _BARE:
-            again_with = _given_again(tokenizer, beside, form, split, lossy)
-        tokenizer.save(beside, format=form, lossy=lossy or form in _BARE)
+        try:
+            if form in _BARE:
+                again_with = _given_again(tokenizer, beside, form, split, lossy)
+            tokenizer.save(beside, format=form, lossy=lossy or form in _BARE)
+        except FormatError as error:
+            raise _of_target(error, os.fspath(target)) from None
         saved = beside / _NAMES[form] if form in _BARE and beside.is_dir() else beside
         again = load(saved, **again_with)
     ways: list[tuple[Special, bool]]
@@ -233,6 +236,14 @@ def _given_again(
         "split": split or tokenizer.split or "none",
         "special_tokens": dict(tokenizer.added_tokens) or None,
     }
+
+
+def _of_target(error: FormatError, target: str) -> FormatError:
+    """The same refusal, of the target that was asked for instead of the file beside it."""
+    if error.path is None:
+        return error
+    said = str(error).replace(error.path, target, 1)
+    return FormatError(said, **{**error.__dict__, "path": target})
 
 
 def _cannot(reason: str, field: str) -> FormatError:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenmill.cli import main
+from tokenmill.cli import convert, main
 
 
 @pytest.fixture
@@ -46,3 +46,19 @@ def test_a_refusal_is_2_and_a_difference_is_1(
     native.train(texts=["low"] * 2, num_merges=1, split="gpt2", normalizer="NFC").save(file)
     assert main(["convert", str(file), str(tmp_path / "t.tiktoken"), "--lossy"]) == 1
     assert "before" in capsys.readouterr().out
+
+
+def test_a_refusal_names_the_target_that_was_asked_for(
+    native: Any, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "t.model"
+    assert main(["convert", str(file), str(target)]) == 2
+    assert capsys.readouterr().err.startswith(f"tokenmill: error: {target}: model: ")
+    with pytest.raises(native.FormatError) as raised:
+        native.convert(file, target)
+    assert raised.value.path == str(target)
+    assert raised.value.kind == "cannot-hold"
+
+
+def test_the_example_of_the_help_can_be_pasted() -> None:
+    assert "--split cl100k \\\n      --special-token" in str(convert.__doc__)
