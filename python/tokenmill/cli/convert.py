@@ -10,7 +10,7 @@ are shown, and whoever loads the result gives them again.
 
   tokenmill convert tokenizer.json model.gguf --verify corpus/*.txt
   tokenmill convert gpt2/ gpt2.tiktoken
-  tokenmill convert ranks.tiktoken tokenizer.json --split cl100k \\
+  tokenmill convert ranks.tiktoken tokenizer.json --split cl100k \
       --special-token '<|end|>=100257'
 """
 
