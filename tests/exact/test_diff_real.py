@@ -59,11 +59,15 @@ def swapped_merges(data: Data, at: int) -> None:
 
 
 def neighbours(data: Data, *, meet: bool) -> list[int]:
-    """Ranks of merges that share no token with the next, or where one begins with the end of the other."""
+    """Ranks of merges that share no token with the next, or that are its rivals for a token."""
     merges = [parts(merge) for merge in data["model"]["merges"]]
     found = []
     for at, (one, two) in enumerate(itertools.pairwise(merges)):
+        # Where one builds a side of the other, their order is fixed anyway.
         touches = one[1] == two[0] or two[1] == one[0]
+        touches = touches and "".join(one) not in two and "".join(two) not in one
+        # Two ways to build one token are no rivals either.
+        touches = touches and "".join(one) != "".join(two)
         overlaps = {one[0], one[1], "".join(one)} & {two[0], two[1], "".join(two)}
         if touches if meet else not overlaps:
             found.append(at)
@@ -99,11 +103,14 @@ def test_merges_that_meet_have_a_witness(name: str, data: Path, tmp_path: Path) 
     )
     assert found.verdict == "different"
     meeting = neighbours(original, meet=True)
-    verdicts = []
-    for at in meeting[:2]:
+    # Of several ways to build a token, texts use one: not all of these merges are ever made.
+    for at in meeting[:: len(meeting) // 12]:
         found = compared(original, tmp_path, lambda data, at=at: swapped_merges(data, at))  # type: ignore[misc]
-        verdicts.append(found.verdict)
-    assert "different" in verdicts, (meeting[:2], [merges[at] for at in meeting[:2]])
+        if found.verdict == "different":
+            break
+        assert found.proof == "merges"
+    else:
+        pytest.fail(f"none of {[merges[at] for at in meeting[:: len(meeting) // 12]]} has an effect")
 
 
 def test_digits_by_three_and_by_two(data: Path, tmp_path: Path) -> None:
