@@ -255,8 +255,10 @@ fn unigram(random: &mut Random) -> UnigramDescription {
     let steps = if random.one_in(3) { 0.1 } else { 1.0 };
     let scores: Vec<f64> =
         tokens.iter().map(|_| f64::from(-(f32::from(random.below(12) as u16) * steps))).collect();
-    let unk_score =
-        scores.iter().copied().fold(f64::INFINITY, f64::min) - f64::from(UnigramDescription::UNK_PENALTY);
+    // In single precision, as formats have it.
+    let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    #[allow(clippy::cast_possible_truncation)]
+    let unk_score = f64::from(lowest as f32 - UnigramDescription::UNK_PENALTY);
     let unk = Some(id_of(&tokens, "<unk>"));
     UnigramDescription {
         tokens: Arc::new(tokens),
