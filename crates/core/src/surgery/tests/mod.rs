@@ -7,7 +7,9 @@ use vocabularies::{Kind, LETTERS, Random, tokenizer};
 
 use super::{Condition, Surgery, extend, join, remap, trim};
 use crate::compile::compile;
-use crate::description::{Description, Merges, ModelDescription, PieceKind};
+use crate::description::{
+    Alphabet, BpeDescription, Description, Merges, ModelDescription, PieceKind, TokenList,
+};
 use crate::engine::{Engine, Special, Text};
 use crate::error::{self, Result};
 use crate::ids::{TokenId, to_u32};
@@ -297,4 +299,19 @@ fn texts_without_new_bytes_have_the_ids_of_the_first_after_joining() {
         let is_enough = tally.promised > rounds() && tally.others > rounds();
         assert_eq!(is_enough, kind != Kind::Unigram, "{kind:?}: {tally:?}");
     }
+}
+
+/// A token with the bytes of a piece that no text becomes would be there twice.
+#[test]
+fn bytes_of_a_piece_that_no_text_becomes_are_not_added() {
+    let pieces = [("<unk>", PieceKind::Unknown), ("a", PieceKind::Normal), ("c", PieceKind::Control)];
+    let tokens = TokenList::from_entries((0..).zip(pieces.map(|(text, _)| text)).collect());
+    let merges = Merges::ByScore { scores: vec![0.0; 3], kinds: pieces.map(|(_, kind)| kind).to_vec() };
+    let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, merges);
+    let model = ModelDescription::Bpe(BpeDescription { unk: Some(0), ..plain });
+    let engine = compile(Description::of_model(model)).unwrap();
+    let error = extend(&engine, &[b"ac".to_vec()], &Unwatched).unwrap_err();
+    assert!(matches!(error.kind, error::Kind::Vocabulary { id: Some(2), .. }), "{error}");
+    let done = extend(&engine, &[b"aa".to_vec()], &Unwatched).unwrap();
+    assert_eq!(done.description.model.tokens().ids(), [0, 1, 2, 3]);
 }
