@@ -206,6 +206,24 @@ def test_a_post_processor(tmp_path: Path) -> None:
     assert (found.witness.text, found.witness.a, found.witness.b) == ("", (), (0,))
 
 
+def test_the_parts_of_a_pair_in_another_order(tmp_path: Path) -> None:
+    tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
+
+    def paired(*names: str) -> Any:
+        pair = [{"Sequence": {"id": name, "type_id": 0}} for name in names]
+        single = [{"Sequence": {"id": "A", "type_id": 0}}]
+        template = {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": {}}
+        return saved(tok, tmp_path, post_processor=template)
+
+    found = both_ways(paired("A", "B"), paired("B", "A"))
+    assert found.verdict == "different"
+    assert found.witness is not None
+    assert len(found.witness.text or "") == 1
+    # The same ids of another text of the pair: where the two texts differ, so do the ids.
+    assert [row[2] for row in found.witness.a] == [0, 1]
+    assert [row[2] for row in found.witness.b] == [1, 0]
+
+
 @pytest.mark.parametrize("model", ["wordpiece", "unigram"])
 def test_other_models(model: str) -> None:
     texts = ["low lower lowest newer wider newest widest lowly newly"] * 3

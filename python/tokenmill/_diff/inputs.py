@@ -34,7 +34,11 @@ def _tried(call: Callable[[], Any]) -> Result:
 
 
 def of_text(tok: Tokenizer, text: str, call: str) -> Result:
-    """What a call of ``CALLS`` gives: ids; ids with their type ids; or bytes and pretokens of each id."""
+    """What a call of ``CALLS`` gives.
+
+    Ids; of a pair, each id with its type and the text that it is of; for offsets, each id with its bytes and
+    its pretoken.
+    """
 
     def run() -> Any:
         if call == "text":
@@ -45,7 +49,7 @@ def of_text(tok: Tokenizer, text: str, call: str) -> Result:
             return tuple(tok.encode(text, special="parse", add_special_tokens=True))
         if call == "pair":
             both = tok.encode_with_offsets(text, text, special="parse", add_special_tokens=True)
-            return tuple(zip(both.ids, both.type_ids, strict=True))
+            return tuple(zip(both.ids, both.type_ids, both.sequence_ids, strict=True))
         one = tok.encode_with_offsets(text, special="parse")
         return tuple(zip(one.ids, one.byte_offsets, one.word_ids, strict=True))
 

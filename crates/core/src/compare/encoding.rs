@@ -16,7 +16,7 @@ pub enum Call {
     Parsed,
     /// The ids with special tokens around them; literals of special tokens are these.
     Special,
-    /// The ids and type ids of the text as a pair with itself, with special tokens.
+    /// The ids of the text as a pair with itself, with special tokens; of each its type, and which of both it is of.
     Pair,
     /// The offsets and the pretokens of the ids; literals of special tokens are these.
     Offsets,
@@ -63,15 +63,15 @@ impl<'a> Side<'a> {
         Ok(settled(done)?.is_some())
     }
 
-    /// The ids with special tokens around them, each with its type.
-    fn framed(&self, is_pair: bool) -> Result<Vec<(TokenId, u32)>> {
+    /// The ids with special tokens around them, each with its type, and whether it is of the first or the second text.
+    fn framed(&self, is_pair: bool) -> Result<Vec<(TokenId, u32, Option<bool>)>> {
         let mut framed = Vec::new();
         for slot in self.engine.post_processors().slots(is_pair, true) {
             match *slot {
-                Slot::Special { id, type_id } => try_alloc::push(&mut framed, (id, type_id))?,
-                Slot::Sequence { type_id, .. } => {
+                Slot::Special { id, type_id } => try_alloc::push(&mut framed, (id, type_id, None))?,
+                Slot::Sequence { type_id, second } => {
                     try_alloc::reserve(&mut framed, self.ids.len())?;
-                    framed.extend(self.ids.iter().map(|&id| (id, type_id)));
+                    framed.extend(self.ids.iter().map(|&id| (id, type_id, Some(second))));
                 }
             }
         }
@@ -105,7 +105,7 @@ impl<'a> Both<'a> {
             ((true, true), Call::Special | Call::Pair) => {
                 let is_pair = call == Call::Pair;
                 let (a, b) = (a.framed(is_pair)?, b.framed(is_pair)?);
-                if is_pair { a != b } else { a.iter().map(|(id, _)| id).ne(b.iter().map(|(id, _)| id)) }
+                if is_pair { a != b } else { a.iter().map(|(id, ..)| id).ne(b.iter().map(|(id, ..)| id)) }
             }
             ((true, true), _) => a.ids != b.ids,
             (encoded, _) => encoded.0 != encoded.1,
