@@ -344,6 +344,7 @@ def test_a_file_that_is_gone_or_no_tokenizer_is_a_finding(folder: Path) -> None:
         (lambda m: m["golden"][1]["offsets"].pop(), "golden[1].offsets"),
         (lambda m: m["golden"][1].update(decoded="x"), "golden[1].decoded"),
         (lambda m: m["golden"].insert(0, {"text": "a", "unknown_token": "a"}), "golden[0].unknown_token"),
+        (lambda m: m["golden"].clear(), "golden"),
         (lambda m: m.update(fingerprint="tm1-0"), "fingerprint"),
         (lambda m: m["digests"].update(chat="0"), "digests.chat"),
         (lambda m: m["special_tokens"].update({"<x>": 9}), "special_tokens.<x>"),
@@ -367,6 +368,7 @@ def test_every_field_is_compared(
     ("change", "field"),
     [
         (lambda m: m.pop("golden"), "golden"),
+        (lambda m: m.update(padding_side_train="up"), "padding_side_train"),
         (lambda m: m["golden"][2].pop("text"), "golden[2].text"),
         (lambda m: m["golden"][2].update(ids=["a"]), "golden[2].ids[0]"),
         (lambda m: m["golden"][2].update(special="maybe"), "golden[2].special"),

@@ -1,4 +1,5 @@
 //! What is known of a tokenizer without effect on what it does: what its user said, and how it was trained.
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
@@ -10,16 +11,24 @@ const GIVEN: [&str; 4] = ["think_end_id", "padding_side_train", "padding_side_ge
 /// The most bytes of JSON that a caller may give.
 const MOST_GIVEN: usize = 1 << 20;
 
-/// What is known of a tokenizer without effect on what it does. It is kept in the manifest of a folder and in
-/// pickles; neither `==` nor the fingerprint knows of it.
+/// The side of a text that is padded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PaddedSide {
+    Right,
+    Left,
+}
+
+/// What is known of a tokenizer without effect on what it does. It is kept in the manifest of a folder; neither `==`
+/// nor the fingerprint nor a pickle knows of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Annotations {
     /// The id that ends a train of thought.
     pub(crate) think_end_id: Option<TokenId>,
-    /// The side that was padded in training: `right` or `left`.
-    pub(crate) padding_side_train: Option<String>,
+    /// The side that was padded in training.
+    pub(crate) padding_side_train: Option<PaddedSide>,
     /// The side to pad for generation.
-    pub(crate) padding_side_generate: Option<String>,
+    pub(crate) padding_side_generate: Option<PaddedSide>,
     /// What the tokenizer was trained on, in the words of its user: any JSON.
     pub(crate) corpus: Option<Value>,
     /// How it was trained here: what was read, and the settings.
@@ -55,10 +64,9 @@ impl Annotations {
                 self.think_end_id = given(value).map(read).transpose()?;
             }
             "padding_side_train" | "padding_side_generate" => {
-                let read = |value: Value| match value.as_str() {
-                    Some(side @ ("right" | "left")) => Ok(side.to_owned()),
-                    _ => Err(wrong("\"right\" or \"left\", or null", &value)),
-                };
+                let expected = "\"right\" or \"left\", or null";
+                let read =
+                    |value: Value| PaddedSide::deserialize(&value).map_err(|_| wrong(expected, &value));
                 let side = given(value).map(read).transpose()?;
                 let field = if key == "padding_side_train" {
                     &mut self.padding_side_train
@@ -153,7 +161,7 @@ mod tests {
         let json = r#"{"think_end_id": 7, "padding_side_generate": "left", "corpus": {"name": ["a", 1.5]}}"#;
         let annotations = Annotations::default().with_given(json).unwrap();
         let less = annotations.with_given(r#"{"corpus": null, "think_end_id": null}"#).unwrap();
-        assert_eq!(less.padding_side_generate.as_deref(), Some("left"));
+        assert_eq!(less.padding_side_generate, Some(PaddedSide::Left));
         assert_eq!((less.corpus, less.think_end_id), (None, None));
     }
 }

@@ -12,7 +12,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::{UNICODE_EDITION, known};
 use tokenmill_core::{normalize, watch::Watch};
 
-use super::annotations::{Annotations, refused};
+use super::annotations::{Annotations, PaddedSide, refused};
 use super::entries::Entries;
 use super::golden::{Vector, stops, vectors};
 use super::samples::questions;
@@ -29,8 +29,8 @@ pub(crate) struct Facts {
     bos_token_id: Option<TokenId>,
     eos_token_id: Option<TokenId>,
     think_end_id: Option<TokenId>,
-    padding_side_train: Option<String>,
-    padding_side_generate: Option<String>,
+    padding_side_train: Option<PaddedSide>,
+    padding_side_generate: Option<PaddedSide>,
     /// Of the default template.
     chat_template_sha256: Option<String>,
     fingerprint: String,
@@ -68,8 +68,8 @@ struct Head<'a> {
     bos_token_id: Option<TokenId>,
     eos_token_id: Option<TokenId>,
     think_end_id: Option<TokenId>,
-    padding_side_train: &'a Option<String>,
-    padding_side_generate: &'a Option<String>,
+    padding_side_train: Option<PaddedSide>,
+    padding_side_generate: Option<PaddedSide>,
     chat_template_sha256: &'a Option<String>,
     files: &'a Entries,
     ignored: &'a Entries,
@@ -217,8 +217,8 @@ impl Facts {
         };
         Annotations {
             think_end_id: self.think_end_id.filter(|id| !is_told(id)),
-            padding_side_train: self.padding_side_train.clone(),
-            padding_side_generate: self.padding_side_generate.clone(),
+            padding_side_train: self.padding_side_train,
+            padding_side_generate: self.padding_side_generate,
             corpus: self.corpus.clone(),
             training: self.training.clone(),
         }
@@ -244,8 +244,8 @@ impl Facts {
             bos_token_id: self.bos_token_id,
             eos_token_id: self.eos_token_id,
             think_end_id: self.think_end_id,
-            padding_side_train: &self.padding_side_train,
-            padding_side_generate: &self.padding_side_generate,
+            padding_side_train: self.padding_side_train,
+            padding_side_generate: self.padding_side_generate,
             chat_template_sha256: &self.chat_template_sha256,
             files,
             ignored,
@@ -276,7 +276,7 @@ impl Facts {
     /// As [`Self::of`].
     pub(super) fn compare(&self, engine: &Engine, watch: &dyn Watch) -> Result<(Vec<Mismatch>, usize)> {
         let split_name = self.split.as_deref().and_then(known::name_given);
-        let (found, _) = Self::without_vectors(engine, &self.annotations(), split_name)?;
+        let (found, plain) = Self::without_vectors(engine, &self.annotations(), split_name)?;
         let mut mismatches = Vec::new();
         let differ = &mut mismatches;
         compare("vocab_size", &self.vocab_size, &found.vocab_size, differ)?;
@@ -293,6 +293,14 @@ impl Facts {
         compare("split", &self.split, &found.split, differ)?;
         compare("unicode_edition", &self.unicode_edition, &found.unicode_edition, differ)?;
         compare("special_tokens", &self.special_tokens, &found.special_tokens, differ)?;
+        // Hooks may refuse every text; else there are some.
+        if self.golden.is_empty() && !vectors(questions(engine, &plain), engine, watch)?.is_empty() {
+            differ.push(Mismatch::new(
+                "golden".to_owned(),
+                "texts with their ids".to_owned(),
+                "none".to_owned(),
+            ));
+        }
         for (i, vector) in self.golden.iter().enumerate() {
             let (question, expected) = vector.parts();
             let place = |name: &str| format!("golden[{i}].{name}");
