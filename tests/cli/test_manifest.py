@@ -66,6 +66,20 @@ def test_verify_says_that_nothing_differs(run: Run, kept: Path) -> None:
     assert (page["ok"], page["findings"], page["vectors"]) == (True, [], verified.vectors)
 
 
+def test_no_option_is_named_that_the_command_does_not_have(run: Run, kept: Path, tmp_path: Path) -> None:
+    path = kept / "tokenmill.json"
+    parts = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**parts, "vocab_size": "5"}), encoding="utf-8")
+    result = run("verify", kept)
+    assert result.code == 2
+    assert "tokenmill.json: vocab_size: " in result.err
+    path.unlink()
+    lower(kept)
+    result = run("convert", kept, tmp_path / "t.tiktoken")
+    assert result.code == 2
+    assert ": normalizer: a .tiktoken file cannot hold" in result.err
+
+
 def test_verify_finds_what_has_changed(run: Run, kept: Path) -> None:
     lower(kept)
     result = run("verify", kept)

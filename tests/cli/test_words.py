@@ -235,7 +235,7 @@ def test_a_missing_tokenizer_brings_what_can_be_named(run: Run) -> None:
     first, second = result.err.splitlines()
     assert first.startswith("tokenmill: error: cl100k: no file or folder here, none of the encodings gpt2, ")
     assert "did you mean cl100k_base?" in first
-    assert second.startswith("hint: -t names a file, a folder, an encoding or a repository")
+    assert second.startswith("hint: a tokenizer is a file, a folder, an encoding or a repository")
     assert "No such file" in run("count", "-t", "none/tokenizer.json", stdin=b"fox").err
 
 

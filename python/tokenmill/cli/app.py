@@ -85,7 +85,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
             name, help=summary, description=module.__doc__, allow_abbrev=False, formatter_class=Help
         )
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, options=frozenset(command._option_string_actions))
         commands[name] = command
     return parser, commands
 
@@ -138,8 +138,10 @@ def _check_paths(args: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``tokenmill`` with these arguments (default: the process's own); gives the exit code."""
+    options: frozenset[str] | None = None
     try:
         args = _parse(list(sys.argv[1:] if argv is None else argv))
+        options = args.options
         if args.command in _TELLS or args.out in (None, STDIN):
             check_stdout()  # before any work is done
         run: Callable[[argparse.Namespace], int] = args.run
@@ -152,7 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 141
     except (UsageError, tokenmill.TokenmillError, OSError, UnicodeEncodeError, MemoryError) as error:
-        message, hint = explain(error)
+        message, hint = explain(error, options)
         say(f"tokenmill: error: {message}")
         if hint:
             say(f"hint: {hint}")

@@ -6,8 +6,8 @@ and with its tokenmill.json, and the model in it is checked. --text adds what
 texts show, --config a model elsewhere, --against a tokenizer that should mean
 the same.
 
-The exit code is 1 where a check fails, with --strict where one warns, too.
-docs/doctor.md says what each check does.
+The exit code is 1 where a check fails, with --strict where one warns, too, and
+2 where there is nothing by that name. docs/doctor.md says what each check does.
 
   tokenmill doctor tokenizer/
   tokenmill doctor tokenizer/ --text corpus.txt --against published/ --strict

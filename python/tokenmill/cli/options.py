@@ -89,7 +89,7 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
     from tokenmill import hub
 
     if not args.tokenizer:
-        raise UsageError("-t/--tokenizer is empty")
+        raise UsageError("the name of the tokenizer is empty")
     literals = special_tokens(args.special_tokens)
     if args.revision is not None and hub.kind_of(args.tokenizer) != "repository":
         raise UsageError(f"--revision is for repositories of the hub (owner/name), not for {args.tokenizer}")
@@ -137,7 +137,7 @@ def _hint(args: argparse.Namespace) -> str:
 
     if args.offline and hub.kind_of(args.tokenizer) != "path":
         return "without --offline it is downloaded"
-    return "-t names a file, a folder, an encoding or a repository; `tokenmill train` makes a tokenizer"
+    return "a tokenizer is a file, a folder, an encoding or a repository; `tokenmill train` makes one"
 
 
 def special_tokens(given: list[str]) -> list[str] | dict[str, int] | None:

@@ -7,6 +7,7 @@ Errors of the library name Python arguments (`split=`, `errors="skip"`); here th
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Container
 
 from tokenmill import (
     FormatError,
@@ -56,8 +57,11 @@ class UsageError(Exception):
         self.hint = hint
 
 
-def explain(error: Exception) -> tuple[str, str | None]:
-    """The message of an error as one line, and what to do about it where that is known."""
+def explain(error: Exception, options: Container[str] | None = None) -> tuple[str, str | None]:
+    """The message of an error as one line, and what to do about it where that is known.
+
+    ``options`` are those of the command: no other one is named. Without them every one is.
+    """
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
         message = f"{_shown(name)}: {error.strerror}" if name is not None else error.strerror
@@ -68,7 +72,7 @@ def explain(error: Exception) -> tuple[str, str | None]:
     elif isinstance(error, UsageError):
         message = str(error)
     else:
-        message = _in_options(str(error), getattr(error, "path", None))
+        message = _in_options(str(error), getattr(error, "path", None), options)
     return " ".join(message.split("\n")), _hint(error)
 
 
@@ -78,16 +82,23 @@ def _shown(name: object) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN // 2]}…{text[-_MOST_SHOWN // 2 :]}"
 
 
-def _in_options(message: str, path: str | None) -> str:
+def _in_options(message: str, path: str | None, options: Container[str] | None) -> str:
     """A message of the library with options in place of Python arguments; names of files stay as they are."""
+
+    def where_there_is_one(write: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
+        def written(found: re.Match[str]) -> str:
+            return write(found) if options is None or _option(found[1]) in options else found[0]
+
+        return written
+
     head = f"{path}: " if path is not None and message.startswith(f"{path}: ") else ""
     said = message.removeprefix(head)
     said = said.replace('; convert the file, or pass errors="replace" or "skip"', "")
     said = said.replace(", or what roles= names", "").replace(", or a function that rewrites it", "")
     said = said.replace(" and give them to load() again", " and give them again with each use")
-    said = _FIELD.sub(lambda found: _option(found[1]), said)
-    said = _ARGUMENT.sub(_argument, said)
-    said = _SNAKE.sub(lambda found: _option(found[1]), said)
+    said = _FIELD.sub(where_there_is_one(lambda found: _option(found[1])), said)
+    said = _ARGUMENT.sub(where_there_is_one(_argument), said)
+    said = _SNAKE.sub(where_there_is_one(lambda found: _option(found[1])), said)
     said = _OR_VALUE.sub(r"\1 or \2", said)
     return head + said.replace("pass --", "give --")
 
