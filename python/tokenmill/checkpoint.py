@@ -91,7 +91,7 @@ def has_checkpoint(folder: Path) -> bool:
 def check_checkpoint(
     tok: Tokenizer, folder: str | os.PathLike[str], *, embedding: str | None = None
 ) -> Findings:
-    """Whether the model in ``folder`` has a row for every id, and the ids of special tokens that ``tok`` has.
+    """Whether the model in ``folder`` fits ``tok``: a row for every id, and the same ids of special tokens.
 
     ``folder`` has ``config.json``, ``generation_config.json`` and ``*.safetensors``, each where it is
     there; or it is one such JSON file. Of tensors only headers are read, so that it takes milliseconds

@@ -257,7 +257,7 @@ def decoder_drops(char: str) -> Callable[[Any], None]:
 
 
 def truncate(value: Any, kept: int | None = None) -> None:
-    """Only the first merges are left, by default a quarter, and their tokens."""
+    """Keep the first merges, by default a quarter of them, and drop the tokens that the others build."""
     model = value["model"]
     kept = len(model["merges"]) // 4 if kept is None else kept
     lost = {"".join(parts_of(merge)) for merge in model["merges"][kept:]}

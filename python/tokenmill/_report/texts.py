@@ -13,7 +13,7 @@ from .declaration import declaration
 __all__ = ["Texts", "given_texts", "own_texts"]
 
 _REFERENCES = ("English", "english", "en", "eng")
-"""Names of the reference, in order of preference, where none is named."""
+"""Without a named reference, the first of these that is the name of a text is the reference."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ impl Search<'_> {
         Ok(if outcome == Outcome::Same && differ { Outcome::Differ } else { outcome })
     }
 
-    /// Looks at the pairs that end in `x` and begin with `y`, longer ones where these do not stay apart in A.
+    /// Looks at the pair of `x` and `y`. Where they do not stay apart in A, it goes on to longer tokens: left ones that
+    /// end in `x`, right ones that begin with `y`.
     fn from(&mut self, start: Start, differ: &mut bool, ticker: &mut Ticker<'_>) -> Result<Outcome> {
         let (a, b, overlaps) = (self.a, self.b, self.overlaps);
         let mut stack = vec![start];
