@@ -153,6 +153,18 @@ def test_a_published_file_keeps_its_special_tokens_when_more_are_named(native: A
     }
 
 
+def test_ids_that_are_given_win_over_those_of_a_published_file(native: Any, data: Path) -> None:
+    """Qwen 2.5 has the ranks of Qwen, and other special tokens."""
+    path = data / "vocab" / "qwen" / "qwen.tiktoken"
+    known = native.load(path).special_tokens
+    ours = native.load(path, special_tokens={"<|box_start|>": 151648, "<|extra_9|>": 151900})
+    kept = {literal: i for literal, i in known.items() if i != 151648 and literal != "<|extra_9|>"}
+    assert len(kept) == len(known) - 2
+    assert ours.special_tokens == {**kept, "<|box_start|>": 151648, "<|extra_9|>": 151900}
+    named = {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}
+    assert native.load(path, special_tokens=named).special_tokens == known
+
+
 def test_the_published_ranks_of_llama_3_are_split_by_the_name_of_their_own(native: Any, data: Path) -> None:
     """The pattern is that of cl100k, and no file holds it: the name comes from what the file is."""
     path = data / "vocab" / "llama3" / "tokenizer.model"

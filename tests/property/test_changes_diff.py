@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import unicodedata
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -26,12 +28,24 @@ def has_no_effect(edited: Edited, original: Parts, native: Any, folder: Path) ->
     if edited.kind == "normalized_of_added":
         # Composition neither makes controls nor takes them.
         literal = edited.what.partition(": ")[2]
-        return literal.isspace() and original["normalizer"]["normalizers"] == [{"type": "NFC"}]
-    if edited.kind == "add_pre_tokenizer":
-        # BERT's own step isolates all punctuation and removes all white space anyway.
-        first, *rest = edited.parts["pre_tokenizer"]["pretokenizers"]
-        return rest == [{"type": "BertPreTokenizer"}] and first["type"] in ("Punctuation", "WhitespaceSplit")
-    return edited.kind == "split_behavior" and splits_at_what_is_never_there(edited.parts)
+        composes = {"type": "Sequence", "normalizers": [{"type": "NFC"}]}
+        return literal.isspace() and original["normalizer"] == composes
+    if edited.kind == "change_decoder":
+        return decodes_what_is_never_there(edited.parts)
+    if edited.kind == "add_normalizer":
+        return normalizes_alike(original, edited.parts, native, folder)
+    if edited.kind in ("add_pre_tokenizer", "change_split", "split_behavior"):
+        return cuts_where_bert_does(edited.parts) or splits_at_what_is_never_there(edited.parts)
+    return False
+
+
+def cuts_where_bert_does(parts: Parts) -> bool:
+    """BERT's own step isolates all punctuation and removes all white space anyway."""
+    first, *rest = parts["pre_tokenizer"]["pretokenizers"]
+    is_space = first["type"] == "Split" and first["pattern"] in ({"String": " "}, {"Regex": r" ?\S+|\s+"})
+    return rest == [{"type": "BertPreTokenizer"}] and (
+        is_space or first["type"] in ("Punctuation", "WhitespaceSplit")
+    )
 
 
 def all_bytes_are_tokens(parts: Parts) -> bool:
@@ -59,16 +73,47 @@ def same_tokens_stay_apart(a: Parts, b: Parts, native: Any, folder: Path) -> boo
     return all(plain[0].encode(token) == plain[1].encode(token) for token in tokens) and apart[0] == apart[1]
 
 
+def decodes_what_is_never_there(parts: Parts) -> bool:
+    """The last step looks for what no token holds, or no token ends in; word pieces begin with spaces."""
+    step = parts["decoder"]["decoders"][-1]
+    literals = [*parts["model"]["vocab"], *(entry["content"] for entry in parts["added_tokens"])]
+    if step["type"] == "Strip" and not step["start"]:
+        return not any(literal.endswith(step["content"]) for literal in literals)
+    looked_for = step["content"] if step["type"] == "Strip" else step["pattern"]["String"]
+    return looked_for != " " and not any(looked_for in literal for literal in literals)
+
+
+def normalizes_alike(a: Parts, b: Parts, native: Any, folder: Path) -> bool:
+    """Whether both normalizers give the same for every character alone, with marks and beside letters."""
+    letters = (
+        c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) not in ("Cn", "Co", "Cs")
+    )
+    text = "\n".join(f"{c} {c}\u0323\u0301 x{c}\u0301X{c}" for c in letters)
+    vocab = {f"<0x{byte:02X}>": byte for byte in range(256)}
+    bytes_alone: Parts = {
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": None,
+        "added_tokens": [],
+        "model": {"type": "BPE", "byte_fallback": True, "vocab": vocab, "merges": []},
+    }
+    bare = [loaded(native, folder, json.dumps({**parts, **bytes_alone})) for parts in (a, b)]
+    forms = [bytes(tok.encode(text)).decode() for tok in bare]
+    if a["pre_tokenizer"] == {"type": "BertPreTokenizer"}:  # white space only ends words
+        return forms[0].split() == forms[1].split()
+    return forms[0] == forms[1]
+
+
 def ids_of(tok: Any, pair: tuple[str, str]) -> list[int]:
     return [tok.token_to_id(token) for token in pair]
 
 
 def splits_at_what_is_never_there(parts: Parts) -> bool:
     """The first split is at a text that the last step of the normalizer replaces by another."""
-    pattern = parts["pre_tokenizer"]["pretokenizers"][0]["pattern"]
-    last = parts["normalizer"]["normalizers"][-1]
-    is_same: bool = last["pattern"] == pattern
-    return last["type"] == "Replace" and is_same and last["content"] != pattern["String"]
+    split = parts["pre_tokenizer"]["pretokenizers"][0]
+    last = (parts["normalizer"] or {}).get("normalizers", [{}])[-1]
+    is_replaced: bool = last.get("type") == "Replace" and last["pattern"] == split.get("pattern")
+    return is_replaced and last["content"] != split["pattern"]["String"]
 
 
 def check_edits(

@@ -421,8 +421,8 @@ fn split_of(
     })
 }
 
-/// Adds the special tokens of a published file. The caller's tokens are added later; a literal
-/// among these keeps its id.
+/// Adds the special tokens of a published file. The caller's tokens are added later; where they say an id they win
+/// over the file's, since later releases keep the file and name its tokens otherwise.
 fn add_known(
     description: &mut Description,
     known: Option<&known_files::Known>,
@@ -439,8 +439,13 @@ fn add_known(
     if options.names_all_special {
         return;
     }
+    let is_given = |content: &str, id: TokenId| {
+        let mut given =
+            options.additions.special_tokens.iter().filter_map(|(literal, id)| Some((literal, (*id)?)));
+        given.any(|(literal, own)| own == id || literal == content)
+    };
     for (content, id) in known.special_tokens() {
-        if description.added_tokens.iter().any(|token| token.content == content) {
+        if is_given(&content, id) || description.added_tokens.iter().any(|token| token.content == content) {
             continue;
         }
         // GPT-2's vocab.json lists its special token among the ordinary ones.
