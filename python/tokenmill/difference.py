@@ -219,7 +219,7 @@ class Difference:
 
 
 _PROOFS: dict[Proof, str] = {
-    "descriptions": "their descriptions are equal",
+    "descriptions": "their descriptions mean the same",
     "merges": "the same tokens stay apart in both",
 }
 
@@ -274,7 +274,7 @@ def diff(a: Tokenizer, b: Tokenizer, *, texts: str | Iterable[str] = ()) -> Diff
     >>> print(tokenmill.diff(tok, tok))
     what     A                             B
     verdict  same
-    proof    their descriptions are equal
+    proof    their descriptions mean the same
     """
     with waited_for:
         from ._diff import chats, inputs, listed

@@ -23,7 +23,7 @@ def other(folder: Path, tmp_path: Path) -> Path:
 def test_the_same_ends_with_0(run: Run, folder: Path) -> None:
     done = run("diff", folder, folder)
     assert (done.code, done.err) == (0, "")
-    assert "their descriptions are equal" in done.out.decode()
+    assert "their descriptions mean the same" in done.out.decode()
 
 
 def test_a_difference_ends_with_1_and_is_that_of_the_library(run: Run, folder: Path, other: Path) -> None:

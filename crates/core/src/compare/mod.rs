@@ -9,6 +9,7 @@ mod around;
 mod characters;
 mod decoding;
 mod encoding;
+mod idle;
 mod literals;
 mod merges;
 mod overlaps;
@@ -19,7 +20,7 @@ mod texts;
 mod tokens;
 mod trees;
 
-use crate::description::Description;
+use crate::description::{Description, Merge};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -50,7 +51,7 @@ pub struct Comparison {
 /// Why two tokenizers give the same for every input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// Their canonical descriptions are equal.
+    /// Their canonical descriptions are equal, but for flags and steps that have no effect.
     Descriptions,
     /// They differ in merges alone, and every two tokens that stay apart in one stay apart in the other.
     Merges,
@@ -93,13 +94,14 @@ pub fn compare<'t>(
         engine.description().check_hooks_have_names()?;
     }
     let ticker = &mut Ticker::new(watch);
-    let (canonical_a, canonical_b) = (a.canonical().without_idle_parts(), b.canonical().without_idle_parts());
+    let canonical = |engine: &Engine| idle::without_idle_flags(engine.canonical().without_idle_parts());
+    let (canonical_a, canonical_b) = (canonical(a), canonical(b));
     watch.poll()?;
     let mut search = Search {
         a,
         b,
         both: Both::new(a, b)?,
-        differs: Differs::between(&canonical_a, &canonical_b),
+        differs: Differs::between((a, &canonical_a), (b, &canonical_b)),
         tried: Vec::new(),
         witness: None,
     };
@@ -127,13 +129,13 @@ struct Differs {
 }
 
 impl Differs {
-    fn between(a: &Description, b: &Description) -> Self {
+    fn between((engine_a, a): (&Engine, &Description), (engine_b, b): (&Engine, &Description)) -> Self {
         Self {
             added: a.added_tokens != b.added_tokens,
             normalizer: a.normalizer != b.normalizer,
             pre_tokenizer: a.pre_tokenizer != b.pre_tokenizer,
             model: a.model != b.model,
-            frame: a.post_processor != b.post_processor,
+            frame: !engine_a.post_processors().give_as(engine_b.post_processors()),
             decoding: a.decoding != b.decoding || a.defaults.clean_up_spaces != b.defaults.clean_up_spaces,
         }
     }
@@ -184,6 +186,12 @@ impl Search<'_> {
             }
             _ => false,
         };
+        let is_proof = is_same_model && self.differs.is_model_alone();
+        // A list with more ways to merge, or ids, may stand for the same merges in the same order.
+        let is_of_both = |merges: Vec<Merge>| self.a.merges_by(&merges) && self.b.merges_by(&merges);
+        if is_proof && (self.a.merges().is_ok_and(is_of_both) || self.b.merges().is_ok_and(is_of_both)) {
+            return Ok(true);
+        }
         let canonical =
             |engine: &Engine| engine.model().as_bpe().and_then(|bpe| Some(bpe.canonical()?.in_order()));
         let (Some(merges_a), Some(merges_b)) = (canonical(self.a), canonical(self.b)) else {
@@ -212,7 +220,7 @@ impl Search<'_> {
         for (one, other) in [forward, back] {
             let outcome = compare_merges(one, other, &mut |x, y| each(self, x, y), ticker)?;
             match outcome {
-                Outcome::Same if is_same_model && self.differs.is_model_alone() => return Ok(true),
+                Outcome::Same if is_proof => return Ok(true),
                 _ if self.witness.is_some() => break,
                 _ => {}
             }

@@ -159,6 +159,22 @@ impl PostProcessors {
         self.slots(is_pair, true).iter().filter(|slot| matches!(slot, Slot::Special { .. })).count()
     }
 
+    /// Do these give the same as others for everything: the layouts, the forms of special tokens in them, offsets?
+    pub fn give_as(&self, others: &Self) -> bool {
+        let forms = |of: &Self| -> Vec<Option<String>> {
+            let slots = self.slots.iter().flatten().flatten();
+            slots
+                .filter_map(|slot| match slot {
+                    Slot::Special { id, .. } => Some(of.written(*id).map(str::to_owned)),
+                    Slot::Sequence { .. } => None,
+                })
+                .collect()
+        };
+        self.slots == others.slots
+            && self.trims_offsets == others.trims_offsets
+            && forms(self) == forms(others)
+    }
+
     /// Do offsets exclude white space at the ends of tokens?
     pub fn trims_offsets(&self) -> bool {
         self.trims_offsets

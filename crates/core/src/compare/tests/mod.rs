@@ -6,8 +6,8 @@ use super::trees::Trees;
 use super::{Call, Proof, Witness, compare, shrink};
 use crate::compile::compile;
 use crate::description::{
-    AddedToken, Alphabet, BpeDescription, Decoder, Decoding, Description, Merge, Merges, Normalizer, Split,
-    TokenList,
+    AddedToken, Alphabet, BpeDescription, Decoder, Decoding, Description, Merge, Merges, ModelDescription,
+    Normalizer, PostProcessor, Split, Template, TemplatePiece, TokenList,
 };
 use crate::engine::{Engine, Special, Text};
 use crate::ids::{TokenId, to_u32};
@@ -276,6 +276,56 @@ fn equal_descriptions_and_steps_without_effect_are_the_same() {
         let (_, _, found) = compared(a, b);
         assert_eq!((found.proof, found.witness), (Some(Proof::Descriptions), None));
     }
+}
+
+#[test]
+fn templates_that_add_nothing_and_flags_without_a_normalizer_are_the_same() {
+    let sequence = |second| TemplatePiece::Sequence { second, type_id: u32::from(second) };
+    let single = vec![sequence(false)];
+    let pair = vec![sequence(false), sequence(true)];
+    let with = |pair| Description {
+        post_processor: vec![PostProcessor::Template(Template {
+            single: single.clone(),
+            pair,
+            ..Default::default()
+        })],
+        ..letters()
+    };
+    let (_, _, found) = compared(letters(), with(pair.clone()));
+    assert_eq!((found.proof, found.witness), (Some(Proof::Descriptions), None));
+    let (_, _, found) = compared(letters(), with(pair.into_iter().rev().collect()));
+    assert!(matches!(found.witness, Some(Witness::Text { call: Call::Pair, .. })));
+
+    let tokens = |normalized, literals: [&str; 2]| {
+        let [first, second] = [256, 257].map(|id| AddedToken::special(id, literals[id as usize - 256]));
+        Description { added_tokens: vec![AddedToken { normalized, ..first }, second], ..letters() }
+    };
+    let (_, _, found) = compared(tokens(false, ["<s>", "</s>"]), tokens(true, ["<s>", "</s>"]));
+    assert_eq!((found.proof, found.witness), (Some(Proof::Descriptions), None));
+    // Of two that share a character the one that is not normalized is found first.
+    let (a, b, found) = compared(tokens(false, ["ab", "bc"]), tokens(true, ["ab", "bc"]));
+    let Some(Witness::Text { text, call }) = found.witness else { panic!("{found:?}") };
+    check_text(&a, &b, &text, call);
+    assert_eq!(text, "abc");
+}
+
+#[test]
+fn lists_with_more_ways_to_merge_and_ids_are_the_same() {
+    let parts = |left: &str, right: &str| [left, right].map(|part| part.as_bytes().to_vec());
+    let every_way = vec![parts("a", "b"), parts("b", "c"), parts("ab", "c"), parts("a", "bc")];
+    let tokens = tokens_of([&every_way, &Vec::new()]);
+    let of = |list: &List| engine(list, &tokens, false).description().clone();
+    let mut by_id = of(&Vec::new());
+    if let ModelDescription::Bpe(model) = &mut by_id.model {
+        (model.merges, model.whole_pretokens) = (Merges::ById, true);
+    }
+    let (_, _, found) = compared(by_id.clone(), of(&every_way));
+    assert_eq!((found.proof, found.witness), (Some(Proof::Merges), None));
+    // A list that begins otherwise and lacks a way means something else.
+    let swapped = [1, 0, 2].map(|at: usize| every_way[at].clone());
+    let (a, b, found) = compared(by_id, of(&swapped.to_vec()));
+    let Some(Witness::Text { text, call }) = found.witness else { panic!("{found:?}") };
+    check_text(&a, &b, &text, call);
 }
 
 #[test]
