@@ -171,3 +171,14 @@ def test_the_published_ranks_of_llama_3_are_split_by_the_name_of_their_own(nativ
     assert native.load(path).split == "llama3"
     assert native.load(path, split="cl100k").split == "cl100k"
     assert native.load(path.with_name("tokenizer.json")).split == "cl100k"
+
+
+def test_llama_3_with_fewer_tokens_is_its_first_ranks(native: Any, data: Path, tmp_path: Path) -> None:
+    folder = data / "vocab" / "llama3"
+    lines = (folder / "tokenizer.model").read_bytes().splitlines(keepends=True)
+    (tmp_path / "first.tiktoken").write_bytes(b"".join(lines[:20_000]))
+    first = native.load(tmp_path / "first.tiktoken", split="llama3")
+    whole = native.load(folder / "tokenizer.json")
+    small = whole.with_vocab_size(len(whole) - len(lines) + 20_000)
+    text = (data / "corpus" / "multilingual.txt").read_text(encoding="utf-8")[:200_000]
+    assert small.encode(text) == first.encode(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,20 @@ def test_a_list_of_tokens_can_be_made_smaller(native: Any) -> None:
     small = tok.with_vocab_size(4)
     assert small == native.Tokenizer.from_tokens([b"a", b"b", b"c", b"ab"])
     assert small.encode("abc") == [3, 2]
+
+
+def test_a_list_of_every_way_to_merge_can_be_made_smaller(native: Any, tmp_path: Path) -> None:
+    """Published files list parts that are made later, as that of Llama 3.1."""
+    vocab = {token: i for i, token in enumerate(["a", "b", "c", "bc", "abc", "ab"])}
+    merges = [["b", "c"], ["ab", "c"], ["a", "bc"], ["a", "b"]]
+    path = tmp_path / "t.json"
+    path.write_text(
+        json.dumps({"model": {"type": "BPE", "vocab": vocab, "merges": merges}}), encoding="utf-8"
+    )
+    small = native.load(path).with_vocab_size(5)
+    assert small.vocab == {token: i for token, i in vocab.items() if token != "ab"}
+    assert small.merges == [(b"b", b"c"), (b"a", b"bc")]
+    assert small.encode("abcab") == [4, 0, 1]
 
 
 def test_shadowed_special_tokens_are_found_before_anything_is_compiled(native: Any, tmp_path: Path) -> None:

@@ -39,9 +39,11 @@ impl Engine {
             length += 1;
         }
         merges.truncate(length);
-        let dropped = |id, _: &[u8]| results.contains(&id) && !made.contains(&id);
+        let is_dropped = |id: TokenId| results.contains(&id) && !made.contains(&id);
+        // A list with every way to make a token names parts that are made later.
+        merges.retain(|merge| !is_dropped(merge.left) && !is_dropped(merge.right));
         let mut description = self.description.clone();
-        description.model.drop_tokens(dropped);
+        description.model.drop_tokens(|id, _| is_dropped(id));
         if let Some(model) = description.model.as_bpe_mut()
             && matches!(model.merges, Merges::Listed(_))
         {
