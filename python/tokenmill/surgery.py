@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import errno
 import io
+import operator
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from ._core import Tokenizer
 from ._forks import waited_for
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["Promise", "Surgery", "join"]
+
+_TEXT = (str, bytes, bytearray, memoryview)
+"""What counts as one text, as in ``encode``."""
 
 _Made = tuple[
     Tokenizer, "npt.NDArray[np.int64]", tuple[str, bool, int | None, tuple[bytes, ...], tuple[int, ...]]
@@ -137,11 +142,24 @@ def trimmed(
     elif drop is not None:
         wanted = set(tok.vocab.values()).difference(_ids(tok, drop, "drop"))
     else:
-        given = [texts] if isinstance(texts, str) else list(texts or ())
         wanted = set()
-        for start in range(0, len(given), 1024):
-            wanted.update(*tok.encode_batch(given[start : start + 1024]).to_lists())
+        given = iter(_each_text(texts))
+        while block := list(islice(given, 1024)):
+            wanted.update(*tok.encode_batch(block).to_lists())
     return _made(tok._trim(list(wanted)))
+
+
+def _each_text(texts: Any) -> Iterator[Any]:
+    """The texts, none of which is anything else."""
+    if isinstance(texts, _TEXT):
+        yield texts
+        return
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"texts must be a text or an iterable of texts, not {type(texts).__name__}")
+    for position, text in enumerate(texts):
+        if not isinstance(text, _TEXT):
+            raise TypeError(f"texts[{position}] must be str, not {type(text).__name__}")
+        yield text
 
 
 def extended(tok: Tokenizer, tokens: Iterable[str | bytes]) -> Surgery:
@@ -162,7 +180,20 @@ def remapped(tok: Tokenizer, ids: Mapping[int, int] | Iterable[int]) -> Surgery:
         return _made(tok._remap(list(ids), list(ids.values())))
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise TypeError(f"ids must be a mapping or an iterable of ids, not {type(ids).__name__}")
-    order = list(ids)
+    order: list[int] = []
+    places: dict[int, int] = {}
+    for position, item in enumerate(ids):
+        try:
+            id = operator.index(item)
+        except TypeError:
+            reason = f"ids[{position}] must be an integer, not {type(item).__name__}"
+            raise TypeError(reason) from None
+        if id in places:
+            raise VocabularyError(
+                f"the order has the id {id} twice, at {places[id]} and {position}", id=id, position=position
+            )
+        places[id] = position
+        order.append(id)
     left = sorted(set(tok.vocab.values()).difference(order))
     if left:
         raise VocabularyError(

@@ -331,7 +331,7 @@ def test_a_file_that_is_gone_or_no_tokenizer_is_a_finding(folder: Path) -> None:
     verified = manifest.verify(folder)
     assert (verified.findings[0].field, verified.findings[0].found) == (
         "files.tokenizer.json",
-        "no such file",
+        "no such file in the folder",
     )
     with pytest.raises(ManifestError):
         verified.check()
@@ -355,6 +355,7 @@ def test_a_file_that_is_gone_or_no_tokenizer_is_a_finding(folder: Path) -> None:
         (lambda m: m["files"]["tokenizer.json"].update(bytes=1), "files.tokenizer.json.bytes"),
         (lambda m: m.update(tokenizer_sha256="0"), "tokenizer_sha256"),
         (lambda m: m.update(vocab_size=1), "vocab_size"),
+        (lambda m: m.update(time="12:00"), "time"),
     ],
 )
 def test_every_field_is_compared(
@@ -393,6 +394,13 @@ def test_a_damaged_manifest_names_the_field(
         assert (raised.value.field, Path(raised.value.path).name) == (field, "tokenmill.json")
 
 
+@pytest.mark.parametrize("written", ["[]", "null", "[2]", '"x"'])
+def test_what_is_no_object_is_no_manifest(native: Any, folder: Path, written: str) -> None:
+    (folder / "tokenmill.json").write_text(written, encoding="utf-8")
+    with pytest.raises(FormatError, match="an object"):
+        native.load(folder)
+
+
 def test_a_manifest_that_lists_other_folders_opens_nothing_there(folder: Path) -> None:
     (folder.parent / "secret").write_text("x", encoding="utf-8")
     entry = {"bytes": 1, "sha256": "0" * 64}
@@ -403,7 +411,8 @@ def test_a_manifest_that_lists_other_folders_opens_nothing_there(folder: Path) -
     from tokenmill import manifest
 
     found = {finding.field: finding.found for finding in manifest.verify(folder).findings}
-    assert found == {"files.../secret": "no such file", "files./etc/passwd": "no such file"}
+    said = "no such file in the folder"
+    assert found == {"files.../secret": said, "files./etc/passwd": said}
 
 
 # ---- load -------------------------------------------------------------------------------------

@@ -379,6 +379,13 @@ def test_saved_together_or_not_at_all(tok: tokenmill.Tokenizer, tmp_path: Path) 
     assert {path.name for path in tmp_path.iterdir()} == {"small", "empty"}
 
 
+def test_texts_of_any_iterable_are_kept(tok: tokenmill.Tokenizer) -> None:
+    words = ["low", "lower"] * 600
+    for texts in cast(Any, (np.array(words), iter(words), {"low": 1, "lower": 2})):
+        assert tok.trim(texts=texts).tokenizer == tok.trim(texts=words).tokenizer
+    assert tok.trim(texts=cast(Any, b"low")).tokenizer == tok.trim(texts="low").tokenizer
+
+
 def test_a_map_cannot_be_written_to_and_a_promise_says_what_it_is(tok: tokenmill.Tokenizer) -> None:
     done = tok.trim(drop=["low"])
     assert not done.id_map.flags.writeable
@@ -415,6 +422,10 @@ UNIGRAM = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]
         (lambda tok: tok.remap({5: 6}), errors.VocabularyError, "the new id of two tokens"),
         (lambda tok: tok.remap([0, 1]), errors.VocabularyError, "leaves out the id 2"),
         (lambda tok: tok.remap(5), TypeError, "ids must be a mapping"),
+        (lambda tok: tok.remap([0, 1, 0]), errors.VocabularyError, "has the id 0 twice, at 0 and 2"),
+        (lambda tok: tok.remap([0, 1.5]), TypeError, r"ids\[1\] must be an integer, not float"),
+        (lambda tok: tok.trim(texts=5), TypeError, "texts must be a text or an iterable of texts, not int"),
+        (lambda tok: tok.trim(texts=["a", 5]), TypeError, r"texts\[1\] must be str, not int"),
         (lambda tok: tok.rename_special("low", "x"), errors.SpecialTokenError, "no special token"),
         (lambda tok: tok.rename_special("<s>", "</s>"), errors.SpecialTokenError, "a token already"),
         (lambda tok: tok.rename_special("<s>", ""), errors.SpecialTokenError, "cannot be empty"),

@@ -14,6 +14,7 @@ mod samples;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::watch::Watch;
@@ -43,6 +44,29 @@ pub(crate) const NAME: &str = "tokenmill.json";
 /// The version that is written. Files of version 1 have hashes, sizes and special tokens only.
 const VERSION: u32 = 2;
 
+/// The fields of this version, as `docs/manifest.schema.json` has them.
+const FIELDS: [&str; 19] = [
+    "manifest_version",
+    "tokenizer_sha256",
+    "vocab_size",
+    "bos_token_id",
+    "eos_token_id",
+    "think_end_id",
+    "padding_side_train",
+    "padding_side_generate",
+    "chat_template_sha256",
+    "files",
+    "ignored",
+    "fingerprint",
+    "digests",
+    "split",
+    "unicode_edition",
+    "special_tokens",
+    "corpus",
+    "training",
+    "golden",
+];
+
 /// The manifest of a folder.
 pub(crate) struct Manifest {
     version: u32,
@@ -51,6 +75,8 @@ pub(crate) struct Manifest {
     /// The sha256 of the file with the vocabulary, in version 2.
     tokenizer_sha256: Option<String>,
     facts: WrittenFacts,
+    /// Fields that this version does not have.
+    unknown: Vec<String>,
 }
 
 /// What a manifest says besides files.
@@ -99,17 +125,23 @@ impl Manifest {
     /// A format error that names the field.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         let text = contents::text(bytes)?;
+        if text.trim_start().starts_with(['[', '"']) || text.trim() == "null" {
+            let reason = "a manifest must be an object, as tokenmill manifest prints it";
+            return Err(Error::format(Defect::Type, reason));
+        }
         let Version { manifest_version: version } = view(text)?;
         match version {
             1 => {
                 let FirstVersion { files, ignored, vocab_size, special_tokens } = view(text)?;
                 let facts = WrittenFacts::First { vocab_size, special_tokens };
-                Ok(Self { version, files, ignored, tokenizer_sha256: None, facts })
+                Ok(Self { version, files, ignored, tokenizer_sha256: None, facts, unknown: Vec::new() })
             }
             VERSION => {
                 let FilesOfSecondVersion { tokenizer_sha256, files, ignored } = view(text)?;
                 let facts = WrittenFacts::Second(Box::new(view(text)?));
-                Ok(Self { version, files, ignored, tokenizer_sha256: Some(tokenizer_sha256), facts })
+                let fields: BTreeMap<String, IgnoredAny> = view(text)?;
+                let unknown = fields.into_keys().filter(|name| !FIELDS.contains(&name.as_str())).collect();
+                Ok(Self { version, files, ignored, tokenizer_sha256: Some(tokenizer_sha256), facts, unknown })
             }
             _ => {
                 let reason =
@@ -172,14 +204,22 @@ impl Manifest {
         Err(Error::from(Kind::Manifest { expected, found, reason }).at("sha256").at(name).at("files"))
     }
 
-    /// The differences between the listed files and those that are there; `None` stands for a missing file.
+    /// Fields that there are not, and the differences between the listed files and those that are there; `None` stands
+    /// for a missing file.
     pub(crate) fn compare_files(&self, found: &BTreeMap<String, Option<FileEntry>>) -> Vec<Mismatch> {
-        let mut mismatches = Vec::new();
+        let unknown = |name: &String| {
+            let (expected, found) =
+                (format!("no such field in version {}", self.version), "a value".to_owned());
+            Mismatch::new(name.clone(), expected, found)
+        };
+        let mut mismatches: Vec<Mismatch> = self.unknown.iter().map(unknown).collect();
         for (name, entry) in &self.files {
             let place = format!("files.{name}");
             let expected = format!("sha256 {}", entry.sha256);
             match found.get(name).and_then(Option::as_ref) {
-                None => mismatches.push(Mismatch::new(place, expected, "no such file".to_owned())),
+                None => {
+                    mismatches.push(Mismatch::new(place, expected, "no such file in the folder".to_owned()))
+                }
                 Some(there) if there.sha256 != entry.sha256 => {
                     let found = format!("sha256 {}", there.sha256);
                     mismatches.push(Mismatch::new(format!("{place}.sha256"), expected, found));
@@ -195,7 +235,7 @@ impl Manifest {
         if let Some(hash) = &self.tokenizer_sha256
             && !self.files.values().any(|entry| entry.sha256 == *hash)
         {
-            let found = "the hash of no listed file".to_owned();
+            let found = "no listed file has this hash".to_owned();
             mismatches.push(Mismatch::new("tokenizer_sha256".to_owned(), hash.clone(), found));
         }
         mismatches
