@@ -131,6 +131,19 @@ def other_prefix(file: Any) -> None:
     file["decoder"]["prefix"] = "@@"
 
 
+@pytest.mark.parametrize("to", ["tiktoken", "vocab+merges"])
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
+def test_what_special_tokens_do_beside_them_cannot_be_given_again(
+    native: Any, bpe: Any, tmp_path: Path, to: str, flag: str
+) -> None:
+    tok = edited(native, bpe, tmp_path / "t.json", lambda file: file["added_tokens"][1].update({flag: True}))
+    says = "a word of its own" if flag == "single_word" else "takes the space beside it"
+    with pytest.raises(native.FormatError, match=says) as caught:
+        native.convert(tok, tmp_path / "new/", to=to)
+    assert (caught.value.field, caught.value.kind) == ("added_tokens[1]", "cannot-hold")
+    assert not (tmp_path / "new").exists()
+
+
 def test_gguf_says_which_models_it_does_not_hold(native: Any, tmp_path: Path) -> None:
     options = {"num_merges": 9, "alphabet": "chars", "unk_token": "<unk>", "special_tokens": SPECIAL}
     words = native.train(texts=TEXTS, model="wordpiece", vocab_size=60, unk_token="[UNK]")
