@@ -114,7 +114,7 @@ def check_checkpoint(
     ...     _ = pathlib.Path(folder, "config.json").write_text(json.dumps(config))
     ...     checked = tokenmill.check_checkpoint(tok, folder)
     >>> checked["config_vocab_size"].message
-    'vocab_size is 320, for ids up to 258'
+    'vocab_size is 320, for ids up to 256'
     >>> checked.ok(strict=True)
     True
     """

@@ -272,7 +272,7 @@ def diff(a: Tokenizer, b: Tokenizer, *, texts: str | Iterable[str] = ()) -> Diff
 
     >>> tok = tokenmill.Tokenizer.from_tokens([bytes([byte]) for byte in range(256)])
     >>> print(tokenmill.diff(tok, tok))
-    what     A                             B
+    what     A                                 B
     verdict  same
     proof    their descriptions mean the same
     """

@@ -7,6 +7,8 @@ import doctest
 import importlib
 import inspect
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +16,6 @@ import pytest
 pytest.importorskip("ruff", reason="the stub is formatted with ruff: extra lint")
 
 from stub_docs import STUB, documented
-
-MODULES = ["_train", "_load", "explain", "stages", "errors", "hub", "difference"]
 
 
 def stub() -> str:
@@ -51,37 +51,37 @@ def test_every_public_thing_of_the_stub_has_a_docstring() -> None:
     assert missing == []
 
 
-def docstrings(native: Any) -> Iterator[tuple[str, str]]:
-    """Names and docstrings of what is public, in Rust and in Python."""
-    for name, value in inspect.getmembers(native._core):
-        if inspect.isclass(value):
-            for inner in vars(value).values():
-                doc = getattr(getattr(inner, "__func__", inner), "__doc__", None)
-                if isinstance(doc, str):
-                    yield f"{name}.{getattr(inner, '__name__', '?')}", doc
-        if isinstance(getattr(value, "__doc__", None), str):
-            yield name, value.__doc__
-    yield "tokenmill", native.__doc__ or ""
-    for name in MODULES:
-        module = importlib.import_module(f"tokenmill.{name}")
-        for test in doctest.DocTestFinder().find(module):
-            yield test.name, test.docstring or ""
+def docstrings(native: Any) -> Iterator[doctest.DocTest]:
+    """The examples in docstrings, of Rust and of Python, with the names that their module has."""
+    package = Path(native.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        if ">>>" not in path.read_text(encoding="utf-8"):
+            continue
+        name = ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+        with suppress(ImportError, native.errors.MissingExtraError):
+            module = importlib.import_module(name)
+            yield from doctest.DocTestFinder().find(module, name, extraglobs={"tokenmill": native})
+    # The finder does not see the properties of compiled classes.
+    for name, value in vars(native.Tokenizer).items():
+        if inspect.isgetsetdescriptor(value):
+            names = {"tokenmill": native, "train": native.train}
+            place = f"tokenmill.Tokenizer.{name}"
+            yield doctest.DocTestParser().get_doctest(inspect.getdoc(value) or "", names, place, None, 0)
 
 
 def test_examples_in_docstrings_are_true(native: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runner = doctest.DocTestRunner(verbose=False)
     ran = set()
-    for name, doc in docstrings(native):
-        if ">>>" in doc:
-            globals_ = {"tokenmill": native, "train": native.train}
-            test = doctest.DocTestParser().get_doctest(doc, globals_, name, None, 0)
+    for test in docstrings(native):
+        if test.examples:
             runner.run(test)
-            ran.add(name)
+            ran.add(test.name)
     assert runner.failures == 0
-    assert {
-        "tokenmill",
-        "Tokenizer.with_special_tokens",
-        "Tokenizer.encode",
-        "Tokenizer.decode_stream",
-    } <= ran
+    assert {f"tokenmill.Tokenizer.{name}" for name in with_examples(native.Tokenizer)} <= ran
+    of_modules = ("surgery.join", "findings.Diagnosis", "checkpoint.check_checkpoint", "reports.report")
+    assert {"tokenmill", "tokenmill.manifest", *(f"tokenmill.{name}" for name in of_modules)} <= ran
+
+
+def with_examples(of: type) -> set[str]:
+    return {name for name, value in vars(of).items() if ">>>" in (inspect.getdoc(value) or "")}
