@@ -63,6 +63,9 @@ HEADS = (
 )
 """Names under which models keep the rows that predict tokens."""
 
+CONFIGURED = {"architectures", "eos_token_id", "model_type", "text_config", "vocab_size"}
+"""Keys of which the configuration of a model has at least one."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
@@ -141,19 +144,17 @@ def _read(place: Path) -> _Checkpoint:
         parsed = _json(place)
         if place.name.startswith("generation"):
             return _Checkpoint(None, parsed, None)
+        if not CONFIGURED.intersection(parsed):
+            reason = "it says nothing of a model: none of " + ", ".join(sorted(CONFIGURED))
+            raise _broken(place, "", "wrong-kind", reason)
         return _Checkpoint(parsed, None, None)
     config = _json(place / "config.json") if (place / "config.json").exists() else None
     generation_file = place / "generation_config.json"
     generation = _json(generation_file) if generation_file.exists() else None
     files = sorted(place.glob("*.safetensors"))
     if len(files) > MOST_FILES:
-        raise _broken(
-            place,
-            "",
-            "limit",
-            f"{len(files):,} files of tensors; at most {MOST_FILES:,} are read",
-            MOST_FILES,
-        )
+        reason = f"{len(files):,} files of tensors; at most {MOST_FILES:,} are read"
+        raise _broken(place, "", "limit", reason, MOST_FILES)
     tensors: dict[str, _Tensor] | None = None
     if files:
         tensors = {}

@@ -46,6 +46,12 @@ def test_the_page_is_written(run: Run, folder: Path, texts: Path) -> None:
     assert out.read_text(encoding="utf-8") == found.html
 
 
+def test_a_place_that_cannot_be_is_refused_before_the_work(run: Run, folder: Path, texts: Path) -> None:
+    for out, says in ((texts / "no" / "r.html", "the folder does not exist"), (texts, "is a folder")):
+        done = run("report", "no-tokenizer-of-this-name", "--offline", "--out", out)
+        assert (done.code, says in done.err) == (2, True), done.err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -151,6 +151,10 @@ def test_a_broken_configuration_is_an_error(tok: Tokenizer, tmp_path: Path) -> N
     (tmp_path / "config.json").write_text("[" * 100_000)
     with pytest.raises(FormatError, match="it is no JSON"):
         tokenmill.check_checkpoint(tok, tmp_path)
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
+    with pytest.raises(FormatError, match="it says nothing of a model: none of architectures") as raised:
+        tokenmill.check_checkpoint(tok, tmp_path / "tokenizer.json")
+    assert raised.value.kind == "wrong-kind"
 
 
 def test_what_is_not_there_is_an_error(tok: Tokenizer, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "STDIN",
     "as_json",
     "as_text",
+    "check_output",
     "check_read_once",
     "check_remote",
     "check_text",
@@ -238,6 +239,30 @@ def check_remote(out: str) -> None:
         check_writable(out)
 
 
+def check_output(out: str | None, *, option: str = "--out") -> None:
+    """Refuse before the work begins what ``write_output`` would refuse after it."""
+    if out is None or out == STDIN:
+        return
+    _check_name(out, option)
+    if is_remote(out):
+        check_remote(out)
+    elif Path(out).is_dir():
+        raise _is_a_folder(out, option)
+    elif not (folder := Path(out).parent).is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(folder))
+
+
+def _check_name(out: str, option: str) -> None:
+    if not out:
+        raise UsageError(f"{option} is empty", hint=f"{option} FILE, or leave it out")
+    if is_slashed(out):
+        raise UsageError(f"{out}: is the name of a folder", hint=f"{option} {out}NAME")
+
+
+def _is_a_folder(out: str, option: str) -> UsageError:
+    return UsageError(f"{out}: is a folder", hint=f"{option} {out}/NAME")
+
+
 def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: str = "--out") -> None:
     """Write to standard output, or to the file or URL ``out``, which is written completely or not at all.
 
@@ -247,10 +272,7 @@ def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: s
     if out is None or out == STDIN:
         write_stdout(pieces)
         return
-    if not out:
-        raise UsageError(f"{option} is empty", hint=f"{option} FILE, or leave it out")
-    if is_slashed(out):
-        raise UsageError(f"{out}: is the name of a folder", hint=f"{option} {out}NAME")
+    _check_name(out, option)
     from .._remote import write_to
 
     with naming(out):
@@ -259,7 +281,7 @@ def write_output(out: str | None, content: bytes | Iterable[bytes], *, option: s
         except IsADirectoryError as error:
             if error.filename != out:
                 raise
-            raise UsageError(f"{out}: is a folder", hint=f"{option} {out}/NAME") from error
+            raise _is_a_folder(out, option) from error
 
 
 def write_whole(out: str | None, pieces: Iterable[bytes]) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from tokenmill import MissingExtraError
 
 from .corpora import Rows, add_rows, in_parts, rows_of
-from .files import as_json, as_text, check_read_once, source, write_output
+from .files import as_json, as_text, check_output, check_read_once, source, write_output
 from .named import named_files
 from .options import add_offline, add_output, load_tokenizer
 from .parsing import whole_number
@@ -84,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.json:
         _check_extra()
+    check_output(args.out)
     rows = rows_of(args)
     named = named_files(args.text_files) if args.text_files else {}
     check_read_once([path for paths in named.values() for path in paths])
