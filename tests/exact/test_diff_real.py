@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native")]
 
 Data = dict[str, Any]
 Edit = Callable[[Data], None]
-
-MOST_SECONDS = 60
 
 
 def of(data: Path, name: str) -> Data:
@@ -34,13 +31,11 @@ def loaded(data: Data, folder: Path, name: str) -> tokenmill.Tokenizer:
 
 
 def compared(data: Data, folder: Path, edit: Edit) -> tokenmill.Difference:
-    """The original against the edited file, both ways; each within a minute."""
+    """The original against the edited file, both ways. `bench/diff.py` has the times."""
     edited = copy.deepcopy(data)
     edit(edited)
     a, b = loaded(data, folder, "a.json"), loaded(edited, folder, "b.json")
-    begun = time.monotonic()
     found = tokenmill.diff(a, b)
-    assert time.monotonic() - begun < MOST_SECONDS
     swapped = tokenmill.diff(b, a)
     assert (swapped.verdict, swapped.proof) == (found.verdict, found.proof)
     if found.verdict == "different":

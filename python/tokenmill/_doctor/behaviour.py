@@ -84,8 +84,7 @@ def _round_trips(
             f"{listed([lost[name]['text']])} becomes {listed([lost[name]['decoded']])}",
             status="fail",
             way_out="decoder, normalizer or vocabulary are of different tokenizers: `tokenmill inspect` "
-            "shows the "
-            "tokens, and Tokenizer.explain the stages",
+            "shows the tokens, and Tokenizer.explain the stages",
             **facts,
         )
         return
@@ -96,8 +95,7 @@ def _round_trips(
             f"{len(prefixed)} of {len(texts)} texts come back with a space in front",
             status="warn",
             way_out="a text is encoded with a space before it that decoding keeps (add_prefix_space): "
-            "compare the "
-            "pre-tokenizer with the published file",
+            "compare the pre-tokenizer with the published file",
             **facts,
         )
         return
@@ -208,8 +206,7 @@ def _invisible(examined: Examined) -> Finding:
         f"{listed([*vanished, *changed])}",
         status="pass" if expected else "fail",
         way_out="two texts that look alike then have the same ids or come back changed: compare the "
-        "decoder with "
-        "the published file",
+        "decoder with the published file",
         **facts,
     )
 
@@ -300,8 +297,7 @@ def _fertility(examined: Examined) -> Finding:
             f"many tokens for {', '.join(over[:4])}" + (", …" if len(over) > 4 else ""),
             status="warn",
             way_out="these languages take more context and cost more; where that is not meant, the "
-            "vocabulary is too "
-            "small, cut off, or made for other languages",
+            "vocabulary is too small, cut off, or made for other languages",
             rates=rates,
             over=over,
         )

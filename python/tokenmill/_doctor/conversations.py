@@ -120,8 +120,8 @@ def _end_of_turn(examined: Examined, text: str, labelled: Any) -> Iterator[Findi
             "file",
             f"the chat template writes no special token behind an answer, but {behind[:40]!r}",
             status="fail",
-            way_out="a model trained with it never learns to stop: the template must end each turn with the "
-            "end-of-turn token",
+            way_out="a model trained with it never learns to stop: the template must end each turn with "
+            "the end-of-turn token",
             behind=behind[:200],
         )
         return
@@ -168,8 +168,7 @@ def _generation_prompt(examined: Examined) -> Iterator[Finding]:
             f"add_generation_prompt writes nothing, and an answer begins with {listed([header])}",
             status="warn",
             way_out="without it a model may answer in another role: the template must write the header of "
-            "the "
-            "assistant where add_generation_prompt is set",
+            "the assistant where add_generation_prompt is set",
             header=header,
         )
         return
@@ -180,8 +179,7 @@ def _generation_prompt(examined: Examined) -> Iterator[Finding]:
             "what add_generation_prompt writes is not how the answer begins in the whole conversation",
             status="warn",
             way_out="the model continues another text than it was trained on; templates for reasoning do "
-            "this on "
-            "purpose (an empty block of thoughts)",
+            "this on purpose (an empty block of thoughts)",
             prompt=asked[len(plain) :],
             whole=whole[len(plain) : len(plain) + 200],
         )
@@ -236,8 +234,7 @@ def _labels(examined: Examined, labelled: Any) -> Iterator[Finding]:
             f"no labels can be made: {labelled}",
             status="warn",
             way_out="to train with this template, its turns must be told apart, or its {% generation %} "
-            "blocks be "
-            "around what the assistant says",
+            "blocks be around what the assistant says",
         )
         return
     trained = [id for id in labelled["labels"] if id != -100]

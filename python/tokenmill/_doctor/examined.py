@@ -47,6 +47,11 @@ def listed(items: Sequence[str], most: int = 3) -> str:
     return shown + (", …" if len(items) > most else "")
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """A number, and what is said of one or of many."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def read_json(path: Path) -> Any:
     """The file as JSON; None where there is none, or where it is none that can be read.
 

@@ -12,7 +12,7 @@ from .._load import load
 from .._table import quoted
 from ..errors import TokenmillError
 from ..findings import Finding
-from .examined import Examined, found, listed, read_json, some
+from .examined import Examined, counted, found, listed, read_json, some
 
 __all__ = ["checks", "hashes", "manifest_of"]
 
@@ -51,7 +51,8 @@ def hashes(folder: Path) -> Finding | None:
             changed=stale,
             missing=missing,
         )
-    return found("hashes", "manifest", f"{len(files)} files are as they were saved", files=sorted(files))
+    message = counted(len(files), "file is as it was", "files are as they were") + " saved"
+    return found("hashes", "manifest", message, files=sorted(files))
 
 
 def checks(examined: Examined) -> Iterator[Finding]:
@@ -139,16 +140,15 @@ def _added_ids(examined: Examined) -> Finding:
         return found(
             "added_ids",
             "file",
-            f"{len(moved)} added tokens do not get the id that tokenizer.json says; {token!r}: {declared}, "
-            "and "
-            f"loaded {real}",
+            counted(len(moved), "added token does not get its id", "added tokens do not get their ids")
+            + f" of tokenizer.json; {token!r}: {declared}, and loaded {real}",
             status="fail",
             way_out="new tokens take the ids behind the vocabulary, whatever is written: tokens are "
-            "missing from it, "
-            "or too many",
+            "missing from it, or too many",
             moved=dict(some(moved.items())),
         )
-    return found("added_ids", "file", f"{len(added):,} added tokens have the ids that tokenizer.json says")
+    message = counted(len(added), "added token has its id", "added tokens have their ids")
+    return found("added_ids", "file", f"{message} of tokenizer.json")
 
 
 def _padding_side(examined: Examined) -> Iterator[Finding]:
@@ -179,8 +179,7 @@ def _padding_side(examined: Examined) -> Iterator[Finding]:
             "; ".join(problems),
             status="warn",
             way_out="a model that continues texts is trained with either side and generates padded on the "
-            "left, so "
-            "that the last id of each row is of the text",
+            "left, so that the last id of each row is of the text",
             sides=sides,
             train=train,
             generate=generate,
@@ -362,8 +361,8 @@ def _vectors(examined: Examined) -> Iterator[Finding]:
             f"{first.field}: {quoted(first.expected, 60)} was recorded, {quoted(first.found, 60)} was found"
             + (f", and {len(differs) - 1:,} more of this manifest differ" if differs[1:] else ""),
             status="fail",
-            way_out="the files, or the program, give other results than when the manifest was written: take "
-            "the files of one release; where the change is meant, write the manifest again",
+            way_out="the files, or the program, give other results than when the manifest was written: "
+            "take the files of one release; where the change is meant, write the manifest again",
             fields=some([row.field for row in differs]),
             texts=verified.vectors,
         )

@@ -9,7 +9,7 @@ from typing import Any
 from .._forks import waited_for
 from ..errors import TokenmillError
 from ..findings import Finding
-from .examined import Examined, found, listed, some
+from .examined import Examined, counted, found, listed, some
 from .texts import CONTEXTS
 
 __all__ = ["checks"]
@@ -57,11 +57,10 @@ def _unreachable(
         return found(
             "unreachable",
             "file",
-            f"{len(never):,} tokens that no text becomes: {listed(names)}{others}",
+            counted(len(never), "token", "tokens") + f" that no text becomes: {listed(names)}{others}",
             status="warn",
             way_out="their rows are never trained; where you did not expect them, merges are missing, "
-            "swapped or "
-            "of another vocabulary",
+            "swapped or of another vocabulary",
             **facts,
         )
     return found("unreachable", "file", f"the model gives every token{others}", **facts)
@@ -97,8 +96,7 @@ def _unused_merges(examined: Examined, never: Sequence[int]) -> Iterator[Finding
             f"{listed(shown)}{more}",
             status="warn",
             way_out="a merge comes before those that build its parts, or is overtaken by one: compare the "
-            "order of "
-            "the merges with the published file",
+            "order of the merges with the published file",
             lost=len(lost),
             ranks=some(lost),
             other_ways=others,
@@ -179,8 +177,8 @@ def _normalizer(examined: Examined, reached: _Reached) -> Iterator[Finding]:
         yield found(
             "normalizer",
             "file",
-            f"{len(rewritten):,} tokens cannot be reached, as their text is rewritten ({names}): "
-            f"{listed(tokens)}",
+            counted(len(rewritten), "token", "tokens")
+            + f" cannot be reached, as their text is rewritten ({names}): {listed(tokens)}",
             status="warn",
             way_out="the vocabulary was made without this normalizer: compare it with the published file",
             **facts,

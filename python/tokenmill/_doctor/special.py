@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import TokenmillError
 from ..findings import Finding
-from .examined import Examined, found, listed, some
+from .examined import Examined, counted, found, listed, some
 
 __all__ = ["ROLES", "checks"]
 
@@ -56,7 +56,8 @@ def _atomic(examined: Examined) -> Iterator[Finding]:
         yield found(
             "atomic",
             "file",
-            f"{len(broken)} special tokens are not found as one id where they stand: {listed(broken)}",
+            counted(len(broken), "special token is", "special tokens are")
+            + f" not found as one id: {listed(broken)}",
             status="fail",
             way_out="add them as special tokens with the ids that the model knows (load(special_tokens=))",
             **facts,
@@ -73,7 +74,8 @@ def _atomic(examined: Examined) -> Iterator[Finding]:
             **facts,
         )
     else:
-        yield found("atomic", "file", f"{len(examined.special):,} special tokens are one id each", **facts)
+        message = counted(len(examined.special), "special token is one id", "special tokens are one id each")
+        yield found("atomic", "file", message, **facts)
 
 
 def _is_written_by_normalizer(examined: Examined, literal: str) -> bool:
@@ -105,13 +107,11 @@ def _flags(examined: Examined) -> Finding:
             tokens=some(wrong),
         )
     others = some(ordinary.values())
-    return found(
-        "special_flags",
-        "file",
-        "the tokens that steer a model are special"
-        + (f"; {len(ordinary):,} added tokens are ordinary: {listed(others)}" if others else ""),
-        ordinary=others,
-    )
+    message = "the tokens that steer a model are special"
+    if others:
+        are = counted(len(ordinary), "added token is", "added tokens are")
+        message += f"; {are} ordinary: {listed(others)}"
+    return found("special_flags", "file", message, ordinary=others)
 
 
 def _turn_ends(examined: Examined) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import TokenmillError
 from ..findings import Finding
-from .examined import Examined, found, listed, some
+from .examined import Examined, counted, found, listed, some
 
 __all__ = ["checks"]
 
@@ -48,8 +48,7 @@ def _gaps(examined: Examined) -> Finding:
             + (", …" if len(spans) > 5 else ""),
             status="warn",
             way_out="an embedding needs max_id + 1 rows, not vocab_size; a missing id that a model writes "
-            "cannot "
-            "be decoded",
+            "cannot be decoded",
             ids=missing,
             ranges=some(gaps),
         )
@@ -74,7 +73,7 @@ def _duplicates(examined: Examined) -> Finding:
         return found(
             "duplicates",
             "file",
-            f"{len(twice):,} tokens have several ids: {listed(names)}",
+            counted(len(twice), "token has", "tokens have") + f" several ids: {listed(names)}",
             status="warn",
             way_out="a text gives only one of the ids; the others have rows that are never trained",
             tokens=len(twice),
@@ -98,7 +97,12 @@ def _missing_bytes(examined: Examined) -> Iterator[Finding]:
             yield found(
                 "missing_bytes",
                 "file",
-                f"{len(missing)} bytes that no text holds are no tokens: {_bytes(missing)}",
+                counted(
+                    len(missing),
+                    "byte that no text holds is no token",
+                    "bytes that no text holds are no tokens",
+                )
+                + f": {_bytes(missing)}",
                 status="warn",
                 way_out="every str is spelled; bytes that are not UTF-8 are not",
                 bytes=missing,
@@ -163,7 +167,8 @@ def _partial(examined: Examined) -> Iterator[Finding]:
     several = [id for id in partial if len(examined.ordinary[id]) > 1]
     share = len(several) / max(1, len(examined.ordinary))
     facts: dict[str, Any] = {"tokens": len(partial), "several_bytes": len(several), "ids": some(several)}
-    message = f"{len(several):,} tokens of several bytes hold part of a character"
+    message = counted(len(several), "token of several bytes holds", "tokens of several bytes hold")
+    message += " part of a character"
     if share > MOST_PARTIAL:
         yield found(
             "partial_utf8",
@@ -171,8 +176,7 @@ def _partial(examined: Examined) -> Iterator[Finding]:
             message,
             status="warn",
             way_out="decode streams with decode_stream, and expect U+FFFD where ids are cut; a vocabulary "
-            "with so "
-            "many was trained on little text of some script, or on bytes that are no text",
+            "with so many was trained on little text of some script, or on bytes that are no text",
             **facts,
         )
         return
@@ -195,7 +199,9 @@ def _over_represented(examined: Examined) -> Finding:
         "share": round(share, 6),
         "longest": [text[:100] for text in some(long)],
     }
-    message = f"{len(long):,} tokens are long and no word: {listed(long)}" if long else "no token is long"
+    message = "no token is long"
+    if long:
+        message = counted(len(long), "token is", "tokens are") + f" long and no word: {listed(long)}"
     if share > MOST_LONG:
         return found(
             "over_represented",
