@@ -14,7 +14,6 @@ mod samples;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::watch::Watch;
@@ -139,8 +138,12 @@ impl Manifest {
             VERSION => {
                 let FilesOfSecondVersion { tokenizer_sha256, files, ignored } = view(text)?;
                 let facts = WrittenFacts::Second(Box::new(view(text)?));
-                let fields: BTreeMap<String, IgnoredAny> = view(text)?;
-                let unknown = fields.into_keys().filter(|name| !FIELDS.contains(&name.as_str())).collect();
+                let fields: serde_json::Map<String, serde_json::Value> = view(text)?;
+                let unknown = fields
+                    .into_iter()
+                    .map(|(name, _)| name)
+                    .filter(|name| !FIELDS.contains(&name.as_str()))
+                    .collect();
                 Ok(Self { version, files, ignored, tokenizer_sha256: Some(tokenizer_sha256), facts, unknown })
             }
             _ => {
@@ -218,7 +221,7 @@ impl Manifest {
             let expected = format!("sha256 {}", entry.sha256);
             match found.get(name).and_then(Option::as_ref) {
                 None => {
-                    mismatches.push(Mismatch::new(place, expected, "no such file in the folder".to_owned()))
+                    mismatches.push(Mismatch::new(place, expected, "no such file in the folder".to_owned()));
                 }
                 Some(there) if there.sha256 != entry.sha256 => {
                     let found = format!("sha256 {}", there.sha256);
