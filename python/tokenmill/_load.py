@@ -64,7 +64,8 @@ def load(
 
     ``split`` (a name such as ``"cl100k"``, or a pattern) and ``special_tokens`` (literals, which take the
     ids behind the last one, or a mapping of literals to ids) are for formats that hold neither. Published
-    files of ranks are known by their hash and need no ``split``.
+    files of ranks are known by their hash and need no ``split``; a mapping replaces those of their special
+    tokens that have one of its ids or literals.
 
     ``bos_token``, ``eos_token``, ``pad_token`` and the other roles name the token that has each of them, in
     place of what the file says; one that is not a token yet becomes a special token.

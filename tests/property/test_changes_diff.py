@@ -26,21 +26,21 @@ def has_no_effect(edited: Edited, original: Parts, native: Any, folder: Path) ->
     if edited.kind in ("swap_merges", "move_merge_to_end"):
         return same_tokens_stay_apart(original, edited.parts, native, folder)
     if edited.kind == "normalized_of_added":
-        # Composition neither makes controls nor takes them.
+        # NFC neither creates nor removes white space.
         literal = edited.what.partition(": ")[2]
         composes = {"type": "Sequence", "normalizers": [{"type": "NFC"}]}
         return literal.isspace() and original["normalizer"] == composes
     if edited.kind == "change_decoder":
-        return decodes_what_is_never_there(edited.parts)
+        return decoder_never_matches(edited.parts)
     if edited.kind == "add_normalizer":
-        return normalizes_alike(original, edited.parts, native, folder)
+        return normalizers_agree(original, edited.parts, native, folder)
     if edited.kind in ("add_pre_tokenizer", "change_split", "split_behavior"):
-        return cuts_where_bert_does(edited.parts) or splits_at_what_is_never_there(edited.parts)
+        return cuts_only_where_bert_does(edited.parts) or splits_at_what_is_never_there(edited.parts)
     return False
 
 
-def cuts_where_bert_does(parts: Parts) -> bool:
-    """BERT's own step isolates all punctuation and removes all white space anyway."""
+def cuts_only_where_bert_does(parts: Parts) -> bool:
+    """The first step cuts only at punctuation or white space, where the BERT pre-tokenizer cuts anyway."""
     first, *rest = parts["pre_tokenizer"]["pretokenizers"]
     is_space = first["type"] == "Split" and first["pattern"] in ({"String": " "}, {"Regex": r" ?\S+|\s+"})
     return rest == [{"type": "BertPreTokenizer"}] and (
@@ -73,8 +73,11 @@ def same_tokens_stay_apart(a: Parts, b: Parts, native: Any, folder: Path) -> boo
     return all(plain[0].encode(token) == plain[1].encode(token) for token in tokens) and apart[0] == apart[1]
 
 
-def decodes_what_is_never_there(parts: Parts) -> bool:
-    """The last step looks for what no token holds, or no token ends in; word pieces begin with spaces."""
+def decoder_never_matches(parts: Parts) -> bool:
+    """The last decoder looks for a text that no token contains, or that no token ends with.
+
+    A space counts as contained: the WordPiece decoder puts one before words.
+    """
     step = parts["decoder"]["decoders"][-1]
     literals = [*parts["model"]["vocab"], *(entry["content"] for entry in parts["added_tokens"])]
     if step["type"] == "Strip" and not step["start"]:
@@ -83,8 +86,8 @@ def decodes_what_is_never_there(parts: Parts) -> bool:
     return looked_for != " " and not any(looked_for in literal for literal in literals)
 
 
-def normalizes_alike(a: Parts, b: Parts, native: Any, folder: Path) -> bool:
-    """Whether both normalizers give the same for every character alone, with marks and beside letters."""
+def normalizers_agree(a: Parts, b: Parts, native: Any, folder: Path) -> bool:
+    """Whether both normalizers agree on every assigned character: alone, with marks, and beside letters."""
     letters = (
         c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) not in ("Cn", "Co", "Cs")
     )
@@ -99,7 +102,7 @@ def normalizes_alike(a: Parts, b: Parts, native: Any, folder: Path) -> bool:
     }
     bare = [loaded(native, folder, json.dumps({**parts, **bytes_alone})) for parts in (a, b)]
     forms = [bytes(tok.encode(text)).decode() for tok in bare]
-    if a["pre_tokenizer"] == {"type": "BertPreTokenizer"}:  # white space only ends words
+    if a["pre_tokenizer"] == {"type": "BertPreTokenizer"}:  # white space only separates words
         return forms[0].split() == forms[1].split()
     return forms[0] == forms[1]
 

@@ -52,7 +52,7 @@ def test_every_public_thing_of_the_stub_has_a_docstring() -> None:
 
 
 def docstrings(native: Any) -> Iterator[doctest.DocTest]:
-    """The examples in docstrings, of Rust and of Python, with the names that their module has."""
+    """The docstrings with examples, of Python and of Rust; each sees the names of its module."""
     package = Path(native.__file__).parent
     for path in sorted(package.rglob("*.py")):
         if ">>>" not in path.read_text(encoding="utf-8"):

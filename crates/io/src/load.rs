@@ -421,8 +421,8 @@ fn split_of(
     })
 }
 
-/// Adds the special tokens of a published file. The caller's tokens are added later; where they say an id they win
-/// over the file's, since later releases keep the file and name its tokens otherwise.
+/// Adds the special tokens of a published file. The caller's tokens are added later. A literal or an id that the caller
+/// gives is left out here: later releases of a model keep the file of ranks and rename special tokens.
 fn add_known(
     description: &mut Description,
     known: Option<&known_files::Known>,

@@ -26,7 +26,7 @@ pub struct Verification {
     pub files: usize,
     /// Golden vectors that were tried. The first version of manifests has none.
     pub vectors: usize,
-    /// What differs: files first, then fields in the order of the manifest, then vectors in order.
+    /// What differs: fields that the manifest cannot have, files, fields in the order of the manifest, then vectors.
     pub mismatches: Vec<Mismatch>,
 }
 
@@ -79,7 +79,8 @@ pub fn verify(folder: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result
         let entry = if files.has_inside(&name) { Some(entry(&files, &name)?) } else { None };
         found.insert(name, entry);
     }
-    let mut mismatches = manifest.compare_files(&found);
+    let mut mismatches = files.unknown_fields()?;
+    mismatches.extend(manifest.compare_files(&found));
     let loaded = load_folder(&files, options, &mut Report::on_folder(folder, false), watch);
     let compared = loaded.and_then(|engine| manifest.compare_facts(&engine, watch));
     let vectors = match compared {

@@ -135,7 +135,7 @@ impl Differs {
             normalizer: a.normalizer != b.normalizer,
             pre_tokenizer: a.pre_tokenizer != b.pre_tokenizer,
             model: a.model != b.model,
-            frame: !engine_a.post_processors().give_as(engine_b.post_processors()),
+            frame: !engine_a.post_processors().is_equivalent_to(engine_b.post_processors()),
             decoding: a.decoding != b.decoding || a.defaults.clean_up_spaces != b.defaults.clean_up_spaces,
         }
     }
@@ -187,9 +187,9 @@ impl Search<'_> {
             _ => false,
         };
         let is_proof = is_same_model && self.differs.is_model_alone();
-        // A list with more ways to merge, or ids, may stand for the same merges in the same order.
-        let is_of_both = |merges: Vec<Merge>| self.a.merges_by(&merges) && self.b.merges_by(&merges);
-        if is_proof && (self.a.merges().is_ok_and(is_of_both) || self.b.merges().is_ok_and(is_of_both)) {
+        // A list with redundant merges, or merges by id, may come to the same merges in the same order.
+        let are_of_both = |merges: Vec<Merge>| self.a.merges_by(&merges) && self.b.merges_by(&merges);
+        if is_proof && (self.a.merges().is_ok_and(are_of_both) || self.b.merges().is_ok_and(are_of_both)) {
             return Ok(true);
         }
         let canonical =

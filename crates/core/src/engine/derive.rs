@@ -40,7 +40,7 @@ impl Engine {
         }
         merges.truncate(length);
         let is_dropped = |id: TokenId| results.contains(&id) && !made.contains(&id);
-        // A list with every way to make a token names parts that are made later.
+        // Published lists have every way to build a token, also from tokens whose own merges come later.
         merges.retain(|merge| !is_dropped(merge.left) && !is_dropped(merge.right));
         let mut description = self.description.clone();
         description.model.drop_tokens(|id, _| is_dropped(id));

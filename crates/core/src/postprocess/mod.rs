@@ -159,8 +159,8 @@ impl PostProcessors {
         self.slots(is_pair, true).iter().filter(|slot| matches!(slot, Slot::Special { .. })).count()
     }
 
-    /// Do these give the same as others for everything: the layouts, the forms of special tokens in them, offsets?
-    pub fn give_as(&self, others: &Self) -> bool {
+    /// Do both give the same for all sequences: layouts, written forms of the special tokens in them, and offsets?
+    pub fn is_equivalent_to(&self, other: &Self) -> bool {
         let forms = |of: &Self| -> Vec<Option<String>> {
             let slots = self.slots.iter().flatten().flatten();
             slots
@@ -170,9 +170,7 @@ impl PostProcessors {
                 })
                 .collect()
         };
-        self.slots == others.slots
-            && self.trims_offsets == others.trims_offsets
-            && forms(self) == forms(others)
+        self.slots == other.slots && self.trims_offsets == other.trims_offsets && forms(self) == forms(other)
     }
 
     /// Do offsets exclude white space at the ends of tokens?

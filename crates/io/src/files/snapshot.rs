@@ -14,7 +14,7 @@ use super::Source;
 use super::pending::Pending;
 use super::read::read_rest;
 use crate::chat_files;
-use crate::manifest::{self, Manifest, SETTINGS, is_setting};
+use crate::manifest::{self, Manifest, Mismatch, SETTINGS, is_setting};
 
 /// An attempt rarely meets a save; this many in a row mean that files are replaced all the time.
 const TRIES: u32 = 1000;
@@ -292,6 +292,17 @@ impl<'w> Snapshot<'w> {
             },
             None => Ok(()),
         }
+    }
+
+    /// The fields of the manifest that its version does not have.
+    ///
+    /// # Errors
+    /// A format error for a manifest that cannot be read.
+    pub(crate) fn unknown_fields(&self) -> Result<Vec<Mismatch>> {
+        let (Some(bytes), Some(manifest)) = (&self.manifest_bytes, self.manifest()?) else {
+            return Ok(Vec::new());
+        };
+        manifest.unknown_fields(bytes)
     }
 
     /// The manifest of the folder, if it has one.

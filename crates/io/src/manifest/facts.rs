@@ -224,6 +224,14 @@ impl Facts {
         }
     }
 
+    /// The names of their fields.
+    pub(super) fn fields(&self) -> Result<impl Iterator<Item = String>> {
+        let Value::Object(fields) = as_json(self)? else {
+            return Err(Error::internal("manifest: no object"));
+        };
+        Ok(fields.into_iter().map(|(name, _)| name))
+    }
+
     /// The split, by its name or pattern.
     pub(super) fn split(&self) -> Option<&str> {
         self.split.as_deref()

@@ -14,6 +14,7 @@ mod samples;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::watch::Watch;
@@ -43,28 +44,8 @@ pub(crate) const NAME: &str = "tokenmill.json";
 /// The version that is written. Files of version 1 have hashes, sizes and special tokens only.
 const VERSION: u32 = 2;
 
-/// The fields of this version, as `docs/manifest.schema.json` has them.
-const FIELDS: [&str; 19] = [
-    "manifest_version",
-    "tokenizer_sha256",
-    "vocab_size",
-    "bos_token_id",
-    "eos_token_id",
-    "think_end_id",
-    "padding_side_train",
-    "padding_side_generate",
-    "chat_template_sha256",
-    "files",
-    "ignored",
-    "fingerprint",
-    "digests",
-    "split",
-    "unicode_edition",
-    "special_tokens",
-    "corpus",
-    "training",
-    "golden",
-];
+/// The fields beside the facts.
+const OTHER_FIELDS: [&str; 4] = ["manifest_version", "tokenizer_sha256", "files", "ignored"];
 
 /// The manifest of a folder.
 pub(crate) struct Manifest {
@@ -74,8 +55,6 @@ pub(crate) struct Manifest {
     /// The sha256 of the file with the vocabulary, in version 2.
     tokenizer_sha256: Option<String>,
     facts: WrittenFacts,
-    /// Fields that this version does not have.
-    unknown: Vec<String>,
 }
 
 /// What a manifest says besides files.
@@ -133,18 +112,12 @@ impl Manifest {
             1 => {
                 let FirstVersion { files, ignored, vocab_size, special_tokens } = view(text)?;
                 let facts = WrittenFacts::First { vocab_size, special_tokens };
-                Ok(Self { version, files, ignored, tokenizer_sha256: None, facts, unknown: Vec::new() })
+                Ok(Self { version, files, ignored, tokenizer_sha256: None, facts })
             }
             VERSION => {
                 let FilesOfSecondVersion { tokenizer_sha256, files, ignored } = view(text)?;
                 let facts = WrittenFacts::Second(Box::new(view(text)?));
-                let fields: serde_json::Map<String, serde_json::Value> = view(text)?;
-                let unknown = fields
-                    .into_iter()
-                    .map(|(name, _)| name)
-                    .filter(|name| !FIELDS.contains(&name.as_str()))
-                    .collect();
-                Ok(Self { version, files, ignored, tokenizer_sha256: Some(tokenizer_sha256), facts, unknown })
+                Ok(Self { version, files, ignored, tokenizer_sha256: Some(tokenizer_sha256), facts })
             }
             _ => {
                 let reason =
@@ -207,15 +180,25 @@ impl Manifest {
         Err(Error::from(Kind::Manifest { expected, found, reason }).at("sha256").at(name).at("files"))
     }
 
-    /// Fields that there are not, and the differences between the listed files and those that are there; `None` stands
-    /// for a missing file.
+    /// The fields of its text, `bytes`, that its version does not have. The first version may have any.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub(crate) fn unknown_fields(&self, bytes: &[u8]) -> Result<Vec<Mismatch>> {
+        let WrittenFacts::Second(facts) = &self.facts else { return Ok(Vec::new()) };
+        let mut fields: serde_json::Map<String, Value> = view(contents::text(bytes)?)?;
+        for known in facts.fields()?.chain(OTHER_FIELDS.map(str::to_owned)) {
+            fields.remove(&known);
+        }
+        let expected = format!("no such field in version {}", self.version);
+        let mismatch =
+            |(name, value): (String, Value)| Mismatch::new(name, expected.clone(), value.to_string());
+        Ok(fields.into_iter().map(mismatch).collect())
+    }
+
+    /// The differences between the listed files and those that are there; `None` stands for a missing file.
     pub(crate) fn compare_files(&self, found: &BTreeMap<String, Option<FileEntry>>) -> Vec<Mismatch> {
-        let unknown = |name: &String| {
-            let (expected, found) =
-                (format!("no such field in version {}", self.version), "a value".to_owned());
-            Mismatch::new(name.clone(), expected, found)
-        };
-        let mut mismatches: Vec<Mismatch> = self.unknown.iter().map(unknown).collect();
+        let mut mismatches = Vec::new();
         for (name, entry) in &self.files {
             let place = format!("files.{name}");
             let expected = format!("sha256 {}", entry.sha256);

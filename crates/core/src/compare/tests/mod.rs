@@ -302,7 +302,7 @@ fn templates_that_add_nothing_and_flags_without_a_normalizer_are_the_same() {
     };
     let (_, _, found) = compared(tokens(false, ["<s>", "</s>"]), tokens(true, ["<s>", "</s>"]));
     assert_eq!((found.proof, found.witness), (Some(Proof::Descriptions), None));
-    // Of two that share a character the one that is not normalized is found first.
+    // Of two that overlap, the one that is not normalized is found first.
     let (a, b, found) = compared(tokens(false, ["ab", "bc"]), tokens(true, ["ab", "bc"]));
     let Some(Witness::Text { text, call }) = found.witness else { panic!("{found:?}") };
     check_text(&a, &b, &text, call);
@@ -321,7 +321,7 @@ fn lists_with_more_ways_to_merge_and_ids_are_the_same() {
     }
     let (_, _, found) = compared(by_id.clone(), of(&every_way));
     assert_eq!((found.proof, found.witness), (Some(Proof::Merges), None));
-    // A list that begins otherwise and lacks a way means something else.
+    // In another order, and without the last merge, "abc" has other ids.
     let swapped = [1, 0, 2].map(|at: usize| every_way[at].clone());
     let (a, b, found) = compared(by_id, of(&swapped.to_vec()));
     let Some(Witness::Text { text, call }) = found.witness else { panic!("{found:?}") };
