@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from ._core import Tokenizer, compare_tokenizers
 from ._forks import waited_for
 from ._table import pretty, quoted, shown, table
+from ._texts import each_text
 
 if TYPE_CHECKING:
     from ._table import Printer
@@ -336,14 +337,9 @@ def diff(a: Tokenizer, b: Tokenizer, *, texts: str | Iterable[str] = ()) -> Diff
 
 def _texts(texts: Any) -> list[str]:
     """The texts as the encoder takes them: lone surrogates are replaced."""
-    if isinstance(texts, (bytes, bytearray)) or not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be a str or an iterable of str, not {type(texts).__name__}")
-    given = []
-    for i, text in enumerate([texts] if isinstance(texts, str) else texts):
-        if not isinstance(text, str):
-            raise TypeError(f"texts[{i}] must be str, not {type(text).__name__}")
-        given.append(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-    return given
+    return [
+        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for text in each_text(texts)
+    ]
 
 
 def _changed(a: dict[str, Any], b: dict[str, Any], names: tuple[str, ...]) -> tuple[Changed, ...]:

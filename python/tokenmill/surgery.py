@@ -12,14 +12,15 @@ import io
 import operator
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from ._core import Tokenizer
 from ._forks import waited_for
+from ._texts import each_text
 from .errors import VocabularyError
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["Promise", "Surgery", "join"]
-
-_TEXT = (str, bytes, bytearray, memoryview)
-"""What counts as one text, as in ``encode``."""
 
 _Made = tuple[
     Tokenizer, "npt.NDArray[np.int64]", tuple[str, bool, int | None, tuple[bytes, ...], tuple[int, ...]]
@@ -143,23 +141,10 @@ def trimmed(
         wanted = set(tok.vocab.values()).difference(_ids(tok, drop, "drop"))
     else:
         wanted = set()
-        given = iter(_each_text(texts))
+        given = each_text(texts)
         while block := list(islice(given, 1024)):
             wanted.update(*tok.encode_batch(block).to_lists())
     return _made(tok._trim(list(wanted)))
-
-
-def _each_text(texts: Any) -> Iterator[Any]:
-    """The texts, none of which is anything else."""
-    if isinstance(texts, _TEXT):
-        yield texts
-        return
-    if not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be a text or an iterable of texts, not {type(texts).__name__}")
-    for position, text in enumerate(texts):
-        if not isinstance(text, _TEXT):
-            raise TypeError(f"texts[{position}] must be str, not {type(text).__name__}")
-        yield text
 
 
 def extended(tok: Tokenizer, tokens: Iterable[str | bytes]) -> Surgery:

@@ -26,6 +26,7 @@ from ._core import Tokenizer
 from ._line_plot import Line, line_plot
 from ._progress import follower
 from ._table import html_table, pretty, shown, table
+from ._texts import each_text
 from ._train_inputs import misuse
 from .errors import FormatError, VocabularyError
 
@@ -259,12 +260,7 @@ def _named(texts: str | Iterable[str] | Mapping[str, str | Iterable[str]]) -> di
         if not isinstance(name, str):
             raise TypeError(f"each key of texts must be str, not {type(name).__name__}")
         where = place or f"texts[{shown(name)!r}]"
-        if isinstance(own, bytes) or not isinstance(own, Iterable):
-            raise TypeError(f"{where} must be a str or an iterable of str, not {type(own).__name__}")
-        named[name] = [own] if isinstance(own, str) else list(own)
-        for index, text in enumerate(named[name]):
-            if not isinstance(text, str):
-                raise TypeError(f"{where}[{index}] must be str, not {type(text).__name__}")
+        named[name] = list(each_text(own, where))
         if not any(named[name]):
             raise misuse(f"{where} has no text to measure: give a text, or leave the name out")
     if not named:

@@ -383,7 +383,7 @@ def test_texts_of_any_iterable_are_kept(tok: tokenmill.Tokenizer) -> None:
     words = ["low", "lower"] * 600
     for texts in cast(Any, (np.array(words), iter(words), {"low": 1, "lower": 2})):
         assert tok.trim(texts=texts).tokenizer == tok.trim(texts=words).tokenizer
-    assert tok.trim(texts=cast(Any, b"low")).tokenizer == tok.trim(texts="low").tokenizer
+    assert tok.trim(texts=["low"]).tokenizer == tok.trim(texts="low").tokenizer
 
 
 def test_a_map_cannot_be_written_to_and_a_promise_says_what_it_is(tok: tokenmill.Tokenizer) -> None:
@@ -424,7 +424,7 @@ UNIGRAM = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]
         (lambda tok: tok.remap(5), TypeError, "ids must be a mapping"),
         (lambda tok: tok.remap([0, 1, 0]), errors.VocabularyError, "has the id 0 twice, at 0 and 2"),
         (lambda tok: tok.remap([0, 1.5]), TypeError, r"ids\[1\] must be an integer, not float"),
-        (lambda tok: tok.trim(texts=5), TypeError, "texts must be a text or an iterable of texts, not int"),
+        (lambda tok: tok.trim(texts=5), TypeError, "texts must be a str or an iterable of str, not int"),
         (lambda tok: tok.trim(texts=["a", 5]), TypeError, r"texts\[1\] must be str, not int"),
         (lambda tok: tok.rename_special("low", "x"), errors.SpecialTokenError, "no special token"),
         (lambda tok: tok.rename_special("<s>", "</s>"), errors.SpecialTokenError, "a token already"),

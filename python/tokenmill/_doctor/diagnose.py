@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .._core import Tokenizer, from_tokenizer_json
 from .._forks import waited_for
 from .._load import load as by_default
+from .._texts import each_text
 from ..errors import FormatError, ManifestError, TokenmillError
 from ..findings import Diagnosis, Finding
 from . import behaviour, conversations, files, reach, reference, special, vocabulary
@@ -27,7 +28,7 @@ AUDIT_SECONDS = 0.5
 def doctor(
     tok_or_path: Tokenizer | str | os.PathLike[str],
     *,
-    texts: Iterable[str] | None = None,
+    texts: str | Iterable[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     against: Tokenizer | str | os.PathLike[str] | None = None,
     load: Callable[[str | os.PathLike[str]], Tokenizer] | None = None,
@@ -59,7 +60,7 @@ def doctor(
     >>> tokenmill.doctor(tok)["missing_bytes"].message
     'all 256 bytes are tokens'
     """
-    given = [] if texts is None else _texts(texts)
+    given = [] if texts is None else list(each_text(texts))
     other = by_default(against) if isinstance(against, str | os.PathLike) else against
     if other is not None and not isinstance(other, Tokenizer):
         raise TypeError(f"against must be a Tokenizer or a path, not {type(against).__name__}")
@@ -181,13 +182,3 @@ def _alone(path: Path) -> Tokenizer | None:
         return from_tokenizer_json((path / "tokenizer.json" if path.is_dir() else path).read_bytes())
     except (TokenmillError, OSError):
         return None
-
-
-def _texts(texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str | bytes):
-        raise TypeError("texts must be an iterable of str; a single text is [text]")
-    given = list(texts)
-    for at, text in enumerate(given):
-        if not isinstance(text, str):
-            raise TypeError(f"texts[{at}] must be str, not {type(text).__name__}")
-    return given
