@@ -482,8 +482,7 @@ def train(
         read_as, asked = {**options, "special_tokens": list(base.added_tokens)}, "base"
     if counted is not None and (found := differences(counted[1].reading, facts_of(read_as))):
         raise contradiction("the counts", asked, found)
-    begun = None if base is None else base.fingerprint
-    options["settings"] = settings_of({**options, "allowed_merges": allowed_merges, "base": begun})
+    options["settings"] = settings_of({**options, "allowed_merges": allowed_merges})
     with follower(progress) as follow:
         if counted is not None:
             return _core.train_counts(counted[0], counted[1].figures, options, follow)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from ._core import Tokenizer
 from ._forks import waited_for
-from .errors import TrainingError
+from .errors import FormatError, TrainingError
 from .sources import expand
 
-__all__ = ["SupportsArrow", "check_rows", "expand", "merge_filter", "misuse", "settings_of", "weights"]
+__all__ = [
+    "SupportsArrow",
+    "check_rows",
+    "expand",
+    "merge_filter",
+    "misuse",
+    "settings_of",
+    "weights",
+]
 
 _HOW_READ = ("documents", "column", "num_threads", "return_ids")
 """Options that say how texts reach the training, and not what is learned of them."""
@@ -49,6 +59,10 @@ def settings_of(options: Mapping[str, object]) -> str:
         return value is not None and not (isinstance(value, Sequence) and len(value) == 0)
 
     settings = {name: value for name, value in options.items() if is_given(value) and name not in _HOW_READ}
+    if isinstance(base := settings.pop("base", None), Tokenizer):
+        # Without a fingerprint it has functions, and training refuses it.
+        with contextlib.suppress(FormatError):
+            settings["base"] = base.fingerprint
     if settings["model"] == "bpe":
         settings.setdefault("tie_break", "lexicographic")
     if settings["model"] != "unigram":

@@ -171,7 +171,7 @@ BAD: list[tuple[str, str]] = [
     ("-t tok --sizes 260 English=no.txt", "no.txt: No such file or directory"),
     ("-t tok --sizes 260 no*.txt", "no*.txt: no file matches"),
     ("--train no*.txt --sizes 260 en.txt", "no*.txt: no file matches"),
-    ("-t tok --sizes 260 empty.txt", "empty: there is no text to measure"),
+    ("-t tok --sizes 260 empty.txt", "empty.txt: there is no text to measure"),
     ("-t tok --sizes 260 bad.txt", "bad.txt: byte 3 is not UTF-8"),
     ("-t tok --sizes 260 zip.txt", "zip.txt: "),
     ("-t tok --sizes 260", "standard input: there is no text to measure"),

@@ -76,6 +76,21 @@ def test_a_pipe_is_looked_at_too(run: Run, folder: Path, pipe: Pipe, name: str) 
 
 
 @pytest.mark.parametrize("name", CONTENTS)
+@pytest.mark.parametrize(
+    "words",
+    [("doctor", "{t}", "--text"), ("diff", "{t}", "{t}", "--text"), ("inspect", "-t", "{t}", "--file")],
+)
+def test_commands_without_binary_do_not_name_it(
+    run: Run, folder: Path, tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    path = tmp_path / "corpus"
+    path.write_bytes(CONTENTS[name])
+    result = run(*(folder if word == "{t}" else word for word in words), path)
+    assert (result.code, result.out) == (2, b"")
+    assert result.err.splitlines() == [f"tokenmill: error: {path}: {SAYS[name]}"]
+
+
+@pytest.mark.parametrize("name", CONTENTS)
 def test_binary_takes_the_bytes(run: Run, folder: Path, tmp_path: Path, name: str) -> None:
     path, target = tmp_path / "corpus", tmp_path / "ids.npy"
     path.write_bytes(CONTENTS[name])

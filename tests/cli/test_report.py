@@ -59,7 +59,7 @@ def test_a_place_that_cannot_be_is_refused_before_the_work(run: Run, folder: Pat
         (["={folder}"], "a name and a tokenizer are needed"),
         (["{folder}", "--parallel"], "--parallel is for --text"),
         (["{folder}", "--text", "{texts}/nothing.txt"], "nothing.txt"),
-        (["{folder}", "--text", "{texts}/empty.txt"], "empty: there is no text to measure"),
+        (["{folder}", "--text", "{texts}/empty.txt"], "empty.txt: there is no text to measure"),
         (["{folder}", "--text", "{texts}/en.txt", "--reference", "en"], "--reference compares"),
         (
             ["{folder}", "--text", "{texts}/en.txt", "--parallel", "--reference", "fr"],

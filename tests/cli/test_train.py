@@ -264,9 +264,15 @@ def test_what_does_not_go_with_base(run: Run, text_file: Path, tmp_path: Path) -
         (("--split", "gpt2", "--out", tmp_path / "more"), "split does not go with base"),
         (("--special-token", END, "--out", tmp_path / "more"), "--special-token does not go with base"),
         (("--trace",), "--trace shows training from the start"),
+        (("--revision", "main", "--out", tmp_path / "more"), "--revision is for repositories of the hub"),
     ]:
         refused = run(*base, *options)
         assert refused.code == 2
         assert said in refused.err
+    for name in ("nobody/here", "r50k_base"):
+        refused = run(*base[:3], name, *base[4:], "--offline", "--out", tmp_path / "more")
+        assert (refused.code, name in refused.err) == (2, True)
+    alone = run(*base[:2], *base[4:], "--revision", "main", "--out", tmp_path / "more")
+    assert (alone.code, "--revision is for --base" in alone.err) == (2, True)
     missing = run(*base[:3], tmp_path / "nothing", *base[4:], "--out", tmp_path / "more")
     assert (missing.code, "nothing" in missing.err) == (2, True)

@@ -486,6 +486,13 @@ def test_counts_must_be_read_as_the_base_reads(tok: tokenmill.Tokenizer) -> None
         more(normalized, normalizer="NFC")
 
 
+def test_training_does_not_go_on_from_functions(tok: tokenmill.Tokenizer) -> None:
+    hooks = [tok.with_normalizer(str.upper, name="up"), tok.with_splitter(lambda text: [(0, len(text))])]
+    for base in hooks:
+        with pytest.raises(errors.TrainingError, match="the tokenizer has a function as its normalizer"):
+            tokenmill.train(texts=CORPUS, num_merges=2, base=base)
+
+
 def test_the_manifest_says_what_training_went_on_from(tok: tokenmill.Tokenizer, tmp_path: Path) -> None:
     tokenmill.train(texts=CORPUS, num_merges=2, base=tok).save(tmp_path / "more")
     assert tok.fingerprint in (tmp_path / "more" / "tokenmill.json").read_text()

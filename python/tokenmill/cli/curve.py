@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     texts = {name: [text for path in paths for text in _texts(path, rows)] for name, paths in named.items()}
     for name, own in texts.items():
         if not any(own):
-            raise UsageError(f"{name}: there is no text to measure")
+            raise UsageError(f"{', '.join(map(source, named[name]))}: there is no text to measure")
     found = _compare(texts, training, args)
     measure = _MEASURES[args.measure]
     if args.svg is not None:

@@ -15,14 +15,10 @@ known.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from .corpora import names_of
 from .files import as_json, as_text, check_read_once, read_inputs, write_output
-from .options import add_offline, add_output, add_unsaid, load_tokenizer
-
-if TYPE_CHECKING:
-    from tokenmill import Tokenizer
+from .options import add_offline, add_output, add_unsaid, load_named, special_tokens
 
 __all__ = ["add_arguments", "run"]
 
@@ -45,13 +41,13 @@ def run(args: argparse.Namespace) -> int:
 
     files = names_of(args.text)
     check_read_once([*files, args.a], tokenizer=args.b)
-    a, b = (_load(name, args) for name in (args.a, args.b))
+    special = special_tokens(args.special_tokens)
+    a, b = (
+        load_named(name, split=args.split, special_tokens=special, offline=args.offline)
+        for name in (args.a, args.b)
+    )
     texts = [as_text(name, content) for name, content in read_inputs(files)] if files else []
     found = tokenmill.diff(a, b, texts=texts)
     page = as_json(found.to_dict()) if args.json else f"{found}\n".encode()
     write_output(args.out, page)
     return 0 if found.verdict == "same" else 1
-
-
-def _load(name: str, args: argparse.Namespace) -> Tokenizer:
-    return load_tokenizer(argparse.Namespace(**{**vars(args), "tokenizer": name, "revision": None}))

@@ -19,7 +19,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .files import as_json, as_text, read_inputs, write_output
-from .options import add_output, add_tokenizer, load_tokenizer
+from .options import add_output, add_tokenizer, load_named, load_tokenizer
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def run(args: argparse.Namespace) -> int:
     for name, value in (("--config", args.config), ("--against", args.against)):
         if value == "":
             raise UsageError(f"{name} is empty")
-    given = read_inputs(args.files, tokenizer=args.tokenizer, what="text") if args.files else ()
+    given = read_inputs(args.files, tokenizer=args.tokenizer) if args.files else ()
     texts = [as_text(name, content) for name, content in given]
 
     def load(_: object) -> Tokenizer:
         return load_tokenizer(args)
 
-    against = None if args.against is None else tokenmill.load(args.against, offline=args.offline)
+    against = None if args.against is None else load_named(args.against, offline=args.offline)
     diagnosis = tokenmill.doctor(args.tokenizer, texts=texts, config=args.config, against=against, load=load)
     write_output(args.out, as_json(diagnosis.to_dict()) if args.json else f"{diagnosis}\n".encode())
     return 0 if diagnosis.ok(strict=args.strict) else 1

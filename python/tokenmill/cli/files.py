@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 from .streams import naming, open_stdin, read_stdin, say, write_stdout
 from .usage import UsageError
@@ -127,25 +127,21 @@ def read_inputs(
     *,
     tokenizer: str | None = None,
     no_file: str | None = None,
-    what: Literal["text", "bytes"] = "bytes",
 ) -> Iterator[tuple[str, bytes]]:
     """``(name, content)`` of each file, byte for byte; ``-``, or no file at all, is standard input.
 
     Each is read once, when its turn comes; a pipe that is given twice, or is also the tokenizer, is refused
-    at once. ``no_file`` is the hint for a word that is neither a file nor looks like the name of one. Where
-    ``text`` is read, compressed files and UTF-16 are refused.
+    at once. ``no_file`` is the hint for a word that is neither a file nor looks like the name of one.
     """
     names = expand(files, no_file=no_file) or [STDIN]
     check_read_once(names, tokenizer=tokenizer)
-    return _contents(names, no_file, what)
+    return _contents(names, no_file)
 
 
-def _contents(names: Iterable[str], no_file: str | None, what: str) -> Iterator[tuple[str, bytes]]:
+def _contents(names: Iterable[str], no_file: str | None) -> Iterator[tuple[str, bytes]]:
     for name in names:
         with hinting(name, no_file):
             content = read_input(name)
-        if what == "text":
-            check_text(name, content, hint=BINARY)
         yield name, content
 
 
@@ -199,10 +195,11 @@ def source(name: str) -> str:
 
 
 def as_text(name: str, content: bytes) -> str:
-    """``content`` decoded as UTF-8; the error for other bytes names the file and the byte."""
+    """``content`` decoded as UTF-8; the error for other bytes names the file and what they are."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:
+        check_text(name, content)
         raise UsageError(
             f"{source(name)}: byte {error.start} is not UTF-8",
             hint="`tokenmill encode` takes any bytes; here a text is needed",

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .files import STDIN, as_json, as_text, check_read_once, check_text, read_input, write_output
+from .files import STDIN, as_json, as_text, check_read_once, read_input, write_output
 from .options import add_output, add_special, add_tokenizer, load_tokenizer
 from .streams import is_terminal, say
 from .terminal import colour_wanted, painted, quoted, shortened, table, visible
@@ -132,9 +132,7 @@ def _text(args: argparse.Namespace) -> str:
     name = args.file or STDIN
     if os.path.isdir(name):  # noqa: PTH112
         raise UsageError(f"{name}: is a folder", hint="--file names one file in it")
-    content = read_input(name)
-    check_text(name, content)
-    text = as_text(name, content)
+    text = as_text(name, read_input(name))
     return text if args.file else text.removesuffix("\n")
 
 

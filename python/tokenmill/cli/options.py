@@ -22,6 +22,7 @@ __all__ = [
     "add_special",
     "add_tokenizer",
     "add_unsaid",
+    "load_named",
     "load_tokenizer",
     "special_tokens",
 ]
@@ -85,29 +86,42 @@ def add_unsaid(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
 
 def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
     """The tokenizer that ``add_tokenizer``'s arguments name."""
+    return load_named(
+        args.tokenizer,
+        split=args.split,
+        special_tokens=special_tokens(args.special_tokens),
+        revision=args.revision,
+        offline=args.offline,
+    )
+
+
+def load_named(
+    name: str,
+    *,
+    offline: bool,
+    split: str | None = None,
+    special_tokens: list[str] | dict[str, int] | None = None,
+    revision: str | None = None,
+) -> Tokenizer:
+    """The tokenizer of this name; the errors of ``load`` in words for a command."""
     import tokenmill
     from tokenmill import hub
 
-    if not args.tokenizer:
+    if not name:
         raise UsageError("the name of the tokenizer is empty")
-    literals = special_tokens(args.special_tokens)
-    if args.revision is not None and hub.kind_of(args.tokenizer) != "repository":
-        raise UsageError(f"--revision is for repositories of the hub (owner/name), not for {args.tokenizer}")
-    if not args.offline:
-        _announce(args.tokenizer)
+    if revision is not None and hub.kind_of(name) != "repository":
+        raise UsageError(f"--revision is for repositories of the hub (owner/name), not for {name}")
+    if not offline:
+        _announce(name)
     try:
         return tokenmill.load(
-            args.tokenizer,
-            split=args.split,
-            special_tokens=literals,
-            revision=args.revision,
-            offline=args.offline,
+            name, split=split, special_tokens=special_tokens, revision=revision, offline=offline
         )
     except FileNotFoundError as error:
-        name, said = error.filename or args.tokenizer, _in_options(str(error.strerror))
-        if hub.kind_of(args.tokenizer) == "repository" and name != args.tokenizer:
-            name, said = args.tokenizer, f"{said}: {name}"
-        raise UsageError(f"{name}: {said}", hint=_hint(args)) from error
+        missing, said = error.filename or name, _in_options(str(error.strerror))
+        if hub.kind_of(name) == "repository" and missing != name:
+            missing, said = name, f"{said}: {missing}"
+        raise UsageError(f"{missing}: {said}", hint=_hint(name, offline)) from error
     except ConnectionError as error:
         hint = "--offline takes what was downloaded before" if error.strerror else None
         raise UsageError(explain(error)[0], hint=hint) from error
@@ -131,11 +145,11 @@ def _announce(name: str) -> None:
         say(f"downloading {name} to {hub.cache_folder()}, once")
 
 
-def _hint(args: argparse.Namespace) -> str:
+def _hint(name: str, offline: bool) -> str:
     """What to do where there is no such tokenizer."""
     from tokenmill import hub
 
-    if args.offline and hub.kind_of(args.tokenizer) != "path":
+    if offline and hub.kind_of(name) != "path":
         return "without --offline it is downloaded"
     return "a tokenizer is a file, a folder, an encoding or a repository; `tokenmill train` makes one"
 

@@ -27,7 +27,7 @@ from tokenmill import MissingExtraError
 from .corpora import Rows, add_rows, in_parts, rows_of
 from .files import as_json, as_text, check_output, check_read_once, source, write_output
 from .named import named_files
-from .options import add_offline, add_output, load_tokenizer
+from .options import add_offline, add_output, load_named
 from .parsing import whole_number
 from .terminal import bar_wanted
 from .usage import UsageError
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     texts = {name: _texts(paths, rows, args.parallel) for name, paths in named.items()}
     for name, own in texts.items():
         if not any(own):
-            raise UsageError(f"{name}: there is no text to measure")
+            raise UsageError(f"{', '.join(map(source, named[name]))}: there is no text to measure")
     if args.reference is not None and named and not args.parallel:
         raise UsageError("--reference compares texts that say the same", hint="--parallel says that they do")
     if args.reference is not None and named and args.reference not in named:
@@ -135,14 +135,8 @@ def _tokenizers(args: argparse.Namespace) -> dict[str, Tokenizer]:
             raise UsageError(f"{word}: a name and a tokenizer are needed, as in mine=tokenizer.json")
         if name in found:
             raise UsageError(f"two tokenizers are called {name}", hint=f"other-{name}={path}")
-        one = argparse.Namespace(
-            tokenizer=path,
-            split=args.split if path.endswith(".tiktoken") else None,
-            special_tokens=[],
-            revision=None,
-            offline=args.offline,
-        )
-        found[name] = load_tokenizer(one)
+        split = args.split if path.endswith(".tiktoken") else None
+        found[name] = load_named(path, split=split, offline=args.offline)
     return found
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .corpora import add_rows, names_of, rows_of
 from .files import as_json, check_read_once, write_output, write_summary
-from .options import ROLES
+from .options import ROLES, add_offline, load_named
 from .parsing import whole_number
 from .reading import add_reading, reading
 from .saving import check_ids_out, check_out, form_of, is_replaced, kept_roles
@@ -95,6 +95,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="go on from a tokenizer, byte-pair encoding over bytes: learned merges come behind its own; how "
         "text is read and which special tokens there are is as there",
     )
+    parser.add_argument("--revision", metavar="REV", help="branch, tag or commit of the repository of --base")
+    add_offline(parser)
     how = parser.add_argument_group("how")
     add_reading(how)
     how.add_argument(
@@ -234,13 +236,16 @@ def run(args: argparse.Namespace) -> int:
     if args.ids_out is not None:
         check_ids_out(args, documents=len(names))
     check_read_once(names)
+    if args.revision is not None and args.base is None:
+        raise UsageError("--revision is for --base")
+    base = None if args.base is None else load_named(args.base, revision=args.revision, offline=args.offline)
     wants_ids: Any = args.ids_out is not None
     with spooled(names, limit=MOST_BYTES if args.trace else None) as files:
         start = time.perf_counter()
         trained: Any = tokenmill.train(
             files if args.counts is None else None,
             counts=args.counts,
-            base=None if args.base is None else tokenmill.load(args.base),
+            base=base,
             **rows_of(args)._asdict(),
             vocab_size=args.vocab_size,
             num_merges=args.num_merges,

@@ -27,11 +27,17 @@ impl Base {
     /// The base that a tokenizer is.
     ///
     /// # Errors
-    /// A training error for another model than byte-pair encoding over all bytes, for a token that several merges make,
-    /// and for a merge that comes before one of its parts: training makes none of these. What [`Engine::merges`] gives.
+    /// A training error for hooks, for another model than byte-pair encoding over all bytes, for a token that several
+    /// merges make, and for a merge that comes before one of its parts: training makes none of these. What
+    /// [`Engine::merges`] gives.
     pub fn new(engine: &Engine) -> Result<Self> {
         let wrong = |reason: String| Err(Error::training(reason).at("base"));
         let mut description = engine.description().clone();
+        if description.hooks().next().is_some() {
+            let reason = "the tokenizer has a function as its normalizer or splitter, which training does not call; go on \
+                          from the tokenizer without it, and give it to the result (with_normalizer, with_splitter)";
+            return wrong(reason.to_owned());
+        }
         let Some(BpeDescription { alphabet: Alphabet::Bytes, tokens, .. }) = description.model.as_bpe()
         else {
             let reason = "training goes on from byte-pair encoding over bytes alone; train without base";
