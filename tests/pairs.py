@@ -653,7 +653,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
         "join": lambda o: import_module("tokenmill").join(base(), base()),
-        "manifest_of": lambda o: import_module("tokenmill.manifest").manifest_of(base()),
+        "manifest_of": lambda o: import_module("tokenmill").manifest.manifest_of(base()),
         "merge_counts": lambda o: import_module("tokenmill").merge_counts(
             [import_module("tokenmill").count_pretokens(texts=[TEXT])] * 2
         ),

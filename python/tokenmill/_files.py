@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import stat
@@ -10,10 +11,15 @@ from pathlib import Path
 
 from ._core import not_text
 
-__all__ = ["not_text", "write_file"]
+__all__ = ["decode", "not_text", "write_file"]
 
 #: How a new file is opened: on Windows as bytes, and by no child process.
 _NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def decode(content: bytes) -> str:
+    """Text in UTF-8, without a byte-order mark. Python imports its codec for that late."""
+    return content.removeprefix(codecs.BOM_UTF8).decode()
 
 
 def write_file(out: str, pieces: Iterable[bytes]) -> None:

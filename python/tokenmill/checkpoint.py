@@ -17,6 +17,7 @@ from typing import Any
 
 from ._core import Tokenizer
 from ._doctor.examined import found, listed, some
+from ._files import decode
 from .errors import FormatError
 from .findings import Finding, Findings
 
@@ -189,7 +190,7 @@ def _json(path: Path) -> dict[str, Any]:
     if size > MOST_JSON:
         raise _broken(path, "", "limit", f"it has {size:,} bytes; at most {MOST_JSON:,} are read", MOST_JSON)
     try:
-        parsed = json.loads(path.read_bytes().decode("utf-8-sig"))
+        parsed = json.loads(decode(path.read_bytes()))
     except (ValueError, RecursionError) as error:
         raise _broken(path, "", "syntax", f"it is no JSON: {error}") from error
     if not isinstance(parsed, dict):

@@ -11,7 +11,7 @@ import os
 import random
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -74,11 +74,11 @@ class Conversion:
     """The ids that the original has for them."""
     differing: int
     """The texts whose ids, or what they decode to, differ."""
-    first: tuple[str, list[int] | None, list[int] | None] | None
+    first: tuple[str, list[int] | None, list[int] | None] | None = field(hash=False)
     """The shortest text that differs, with its ids before and after, where ``None`` is an error."""
     split: str | None
     """The split that this format does not hold: ``load`` needs it again."""
-    special_tokens: Mapping[str, int]
+    special_tokens: Mapping[str, int] = field(hash=False)
     """The special tokens that this format does not hold, by literal: ``load`` needs them again."""
 
     def to_dict(self) -> dict[str, Any]:

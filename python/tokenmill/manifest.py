@@ -42,7 +42,7 @@ class Verification:
     """Files whose hashes were compared."""
     vectors: int
     """Golden vectors that were tried."""
-    findings: list[ManifestError] = field(default_factory=list)
+    findings: list[ManifestError] = field(default_factory=list, hash=False)
     """What differs, with ``field``, ``expected`` and ``found``: files first, then facts, then vectors."""
 
     @property

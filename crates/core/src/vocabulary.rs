@@ -282,7 +282,9 @@ impl Endings {
             for merge in merges {
                 let index = |id| model.tokens.index_of(id);
                 if let (Some(result), Some(right)) = (index(merge.result), index(merge.right)) {
-                    marked[result] |= marked[right];
+                    // A token that has its id with another one need not be what the merge makes.
+                    let ends = model.tokens.bytes(result).ends_with(end_of_word.symbol.as_bytes());
+                    marked[result] |= marked[right] && ends;
                 }
             }
         }
@@ -307,7 +309,7 @@ fn is_marked_symbol(bytes: &[u8], end_of_word: &EndOfWord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{BpeDescription, Split};
+    use crate::description::{BpeDescription, Merge, Split};
 
     fn vocabulary(tokens: &[(TokenId, &[u8])], added: &[(TokenId, &str)]) -> Vocabulary {
         let tokens =
@@ -334,6 +336,19 @@ mod tests {
         // The single byte of this character is not a token.
         assert_eq!(added("é", false), "é".as_bytes());
         assert_eq!(added("漢", false), "漢".as_bytes());
+    }
+
+    #[test]
+    fn a_token_without_the_mark_of_the_one_that_has_its_id_stays_whole() {
+        let tokens = [(0, "a"), (1, "b</w>"), (2, "A"), (2, "ab</w>")];
+        let tokens =
+            TokenList::from_entries(tokens.map(|(id, token)| (id, token.as_bytes().to_vec())).into());
+        let end_of_word = Some(EndOfWord { symbol: "</w>".to_owned(), form: EndOfWordForm::Suffix });
+        let merges = Merges::Listed(vec![Merge { left: 0, right: 1, result: 2 }]);
+        let model = BpeDescription::plain(Alphabet::Chars { end_of_word }, tokens, merges);
+        let vocabulary = Vocabulary::new(&Description::of_bpe(&Split::Whole, model));
+        assert_eq!(vocabulary.decoded(1), Some(&b"b"[..]));
+        assert_eq!(vocabulary.decoded(2), Some(&b"A"[..]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._files import decode
 from .._kept import kept
 from .._table import quoted
 from ..errors import TokenmillError
@@ -60,7 +61,7 @@ def read_json(path: Path) -> Any:
     try:
         if path.stat().st_size > MOST_JSON:
             return None
-        return json.loads(path.read_bytes().decode("utf-8-sig"))
+        return json.loads(decode(path.read_bytes()))
     except (OSError, ValueError, RecursionError):
         return None
 

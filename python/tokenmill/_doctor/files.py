@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .._files import decode
 from .._forks import waited_for
 from .._load import load
 from .._table import quoted
@@ -280,7 +281,7 @@ def _vocab_differs(other: Mapping[str, Any], ids: Mapping[str, int], added: Mapp
 
 def _lines(path: Path) -> list[str] | None:
     try:
-        return path.read_bytes().decode("utf-8-sig").rstrip("\n").split("\n")
+        return decode(path.read_bytes()).rstrip("\n").split("\n")
     except (OSError, UnicodeDecodeError):
         return None
 
