@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::normalize::Normalizers;
 use crate::pattern::{Plan, Splitter};
 use crate::postprocess::PostProcessors;
-use crate::pretokenize::PreTokenizers;
+use crate::pretokenize::{PreTokenizers, only_splits};
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched, Watch};
@@ -107,9 +107,7 @@ pub fn compile_with_additions(
         let special = added.iter().filter(|token| token.is_special);
         LiteralMatcher::new(special.map(|token| token.content.as_str()))?
     };
-    let split = Split::of_stages(&description.pre_tokenizer);
-    // An error of the only split needs no field name: its pattern identifies it.
-    let splitter = split.as_ref().map(Splitter::compile).transpose()?;
+    let splitter = splitter(&description)?;
     let pre_tokenizers = if splitter.is_some() {
         PreTokenizers::default()
     } else {
@@ -139,6 +137,16 @@ pub fn compile_with_additions(
     let hooks = hooks.named_by(&description);
     watch.poll()?;
     Ok(Engine::new(description, hooks, stages))
+}
+
+/// The splitter, if pre-tokenization does nothing but split.
+fn splitter(description: &Description) -> Result<Option<Splitter>> {
+    if let Some(split) = Split::of_stages(&description.pre_tokenizer) {
+        // An error of the only split needs no field name: its pattern identifies it.
+        return Splitter::compile(&split).map(Some);
+    }
+    let Some(steps) = only_splits(&description.pre_tokenizer) else { return Ok(None) };
+    Splitter::compile_steps(&steps).map_err(|error| error.at("pre_tokenizer"))
 }
 
 /// The tables of a valid description.

@@ -92,7 +92,7 @@ impl Engine {
     ) -> Result<Option<usize>> {
         let mut reader = Reader { source: text, buffer: String::new(), at: 0 };
         let done = match self.splitter() {
-            Some(splitter) if self.may_be_cut() && splitter.plan() == crate::pattern::Plan::Scanner => {
+            Some(splitter) if self.may_be_cut() && splitter.is_scanner() => {
                 self.count_in_parts(&mut reader, special, most, watch)?
             }
             _ if !self.grows(special) && self.has_text_cuts() => {

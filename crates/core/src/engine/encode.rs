@@ -2,7 +2,7 @@
 //!
 //! In: a text and a number of threads. Out: ids into a sink. On several threads a long text is cut only where the
 //! ids of its parts, joined, are certainly those of the whole.
-use tokenmill_kernels::{MadeOnce, Prefetcher, ReorderBuffer};
+use tokenmill_kernels::{Prefetcher, ReorderBuffer};
 
 use super::cuts::{CutStages, Cuts, Pairs, TextCuts};
 use super::input::{Special, Text};
@@ -12,10 +12,9 @@ use super::sink::{Counter, IdSink};
 use super::untrusted::UntrustedRanges;
 use super::{Engine, Stages};
 use crate::aligned::AlignedText;
-use crate::description::Split;
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::pattern::{Plan, Splitter};
+use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::special::TextPart;
 use crate::threads;
@@ -167,7 +166,7 @@ impl Engine {
     /// What tells the cuts of texts under this policy.
     pub(crate) fn cuts(&self, special: &Special) -> Cuts<'_> {
         match self.splitter() {
-            Some(splitter) if self.may_be_cut() && splitter.plan() == Plan::Scanner => {
+            Some(splitter) if self.may_be_cut() && splitter.is_scanner() => {
                 let has_literals = *special != Special::Text || !self.stages.added_in_raw.has_only_special();
                 Cuts::of_split(splitter, has_literals.then(|| self.pairs()))
             }
@@ -218,14 +217,10 @@ impl Engine {
         recognizer: &Recognizer<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<&Splitter>> {
-        static WHOLE: MadeOnce<Option<Splitter>> = MadeOnce::new();
-        let Stages { splitter, pre_tokenizers, normalizers, added_in_normalized, .. } = &*self.stages;
-        let whole = || {
-            let whole = WHOLE.get_or_make(|| Splitter::compile(&Split::Whole).ok());
-            whole.as_ref().filter(|_| pre_tokenizers.is_one_pretoken(text))
+        let Stages { splitter, normalizers, added_in_normalized, .. } = &*self.stages;
+        let Some(splitter) = splitter.as_ref().and_then(|splitter| splitter.only_split(text)) else {
+            return Ok(None);
         };
-        let splitter = splitter.as_ref().or_else(|| pre_tokenizers.only_split(text)).or_else(whole);
-        let Some(splitter) = splitter else { return Ok(None) };
         if !added_in_normalized.is_empty() || !normalizers.leaves(text, ticker)? {
             return Ok(None);
         }

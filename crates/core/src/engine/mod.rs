@@ -113,7 +113,7 @@ pub(crate) struct Stages {
     pub(crate) normalizers: Normalizers,
     /// Added tokens that are matched in normalized text.
     pub(crate) added_in_normalized: AddedSet,
-    /// The splitter, if pre-tokenization is a single split; else its steps.
+    /// The splitter, if pre-tokenization does nothing but split; else its steps.
     pub(crate) splitter: Option<Splitter>,
     pub(crate) pre_tokenizers: PreTokenizers,
     /// Can no text make a stage fail? Then only cancellation and lack of memory can.
@@ -158,7 +158,7 @@ impl Engine {
         &self.stages.vocabulary
     }
 
-    /// The compiled split, if splitting is all that happens to text before the model.
+    /// The compiled splits, if splitting is all that happens to text before the model.
     pub fn splitter(&self) -> Option<&Splitter> {
         let is_direct = self.stages.normalizers.is_empty() && self.stages.added_in_normalized.is_empty();
         self.stages.splitter.as_ref().filter(|_| is_direct)

@@ -62,10 +62,17 @@ impl Engine {
 
     fn plan_of_split(&self) -> Step {
         let Some(splitter) = &self.stages.splitter else {
-            let reason = "pre-tokenization is more than one split by a pattern";
+            let reason = "a step of pre-tokenization does more than split";
             return step("pre-tokenization", "step by step", reason);
         };
+        let (passes, steps) = (splitter.passes(), self.description.pre_tokenizer.len());
+        if passes > 1 {
+            let reason = "each pass splits what the one before leaves; a scanner joins steps of simple classes with \
+                          the step after them";
+            return step("pre-tokenization", format!("{passes} passes, {}", splitter.plan()), reason);
+        }
         let reason = match splitter.plan() {
+            Plan::Scanner if steps > 1 => "one scanner finds what all splits leave of a text",
             Plan::Whole => "there is no pattern",
             Plan::Scanner => "each alternative of the pattern has a form that a scanner knows",
             Plan::Linear => "an alternative of the pattern has a form that no scanner knows",

@@ -6,10 +6,10 @@
 //! An arm either fails on its first few characters, or matches all but a few of the characters that it has read.
 //! The exceptions are white space and case runs, which are read a bounded number of times. A scan therefore takes
 //! linear time for any text.
-use tokenmill_kernels::end_of_repeat;
-
-use super::arms::{Arm, Case, Literals, Run, cuts, within};
-use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS};
+use super::arms::{Arm, Case, Literals, Run, cuts, starts, within};
+use super::atoms::{AtomSet, Atoms, MAX_ATOMS};
+use super::parts::Parts;
+use super::runs::{ReadRuns, WhiteSpace, is_at};
 use crate::error::Result;
 use crate::span::Span;
 
@@ -18,6 +18,11 @@ use crate::span::Span;
 pub(super) struct ArmScanner<A> {
     atoms: A,
     arms: Vec<Arm>,
+    parts: Parts,
+    /// The atoms before which white space ends as it does at the end of a text.
+    white_ends: AtomSet,
+    /// The atoms of all characters that may be in a match.
+    matched: AtomSet,
     /// For each atom, the arms whose matches can start with it: bit n is arm n.
     first: [u32; MAX_ATOMS],
     /// For each atom, the atoms before which a text may be cut after it (see [`cuts()`]).
@@ -25,82 +30,11 @@ pub(super) struct ArmScanner<A> {
 }
 
 /// The distance, in bytes, within which [`ArmScanner::safe_cut`] looks for a cut.
-const MAX_CUT_DISTANCE: usize = 64 * 1024;
-
-/// The last run of white space. It is stored so that it is read once, however many arms and positions need it.
-#[derive(Debug, Default)]
-pub(super) struct WhiteSpace {
-    /// The end of the run.
-    pub(super) end: usize,
-    /// The end of its last line end, or 0 if it has no line end.
-    pub(super) newline: usize,
-    /// The start of its last character.
-    pub(super) last: usize,
-    /// The start of its last line feed, or 0 if it has no line feed.
-    pub(super) line_feed: usize,
-}
-
-/// Reads the runs of characters that arms ask for.
-pub(super) trait ReadRuns {
-    /// The end of the longest run of characters from `set` that starts at `at`.
-    fn run(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize;
-
-    /// As [`Self::run`], with the end of its last character that is in `noted`, too.
-    fn run_noting(
-        &mut self,
-        atoms: &impl Atoms,
-        bytes: &[u8],
-        at: usize,
-        set: AtomSet,
-        noted: AtomSet,
-    ) -> (usize, Option<usize>);
-
-    /// The run of white space that goes on at `at`, where there is some.
-    fn white_space(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &WhiteSpace;
-}
-
-/// For matches from left to right: only runs of white space are asked for again.
-impl ReadRuns for WhiteSpace {
-    #[inline]
-    fn run(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
-        run(atoms, bytes, at, set)
-    }
-
-    #[inline]
-    fn run_noting(
-        &mut self,
-        atoms: &impl Atoms,
-        bytes: &[u8],
-        at: usize,
-        set: AtomSet,
-        noted: AtomSet,
-    ) -> (usize, Option<usize>) {
-        let (mut end, mut last) = (at, None);
-        while end < bytes.len() {
-            let (atom, width) = atoms.at(bytes, end);
-            if set >> atom & 1 == 0 {
-                break;
-            }
-            end += width;
-            if noted >> atom & 1 == 1 {
-                last = Some(end);
-            }
-        }
-        (end, last)
-    }
-
-    #[inline]
-    fn white_space(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &WhiteSpace {
-        if at >= self.end {
-            *self = Self::read(atoms, bytes, at);
-        }
-        self
-    }
-}
+pub(super) const MAX_CUT_DISTANCE: usize = 64 * 1024;
 
 impl<A: Atoms> ArmScanner<A> {
     /// There must be at most 32 arms.
-    pub(super) fn new(atoms: A, arms: Vec<Arm>) -> Self {
+    pub(super) fn new(atoms: A, arms: Vec<Arm>, parts: Parts) -> Self {
         let mut first = [0; MAX_ATOMS];
         for (i, arm) in arms.iter().enumerate() {
             let starts = starts(&atoms, arm);
@@ -110,8 +44,13 @@ impl<A: Atoms> ArmScanner<A> {
                 }
             }
         }
-        let cuts = cuts(&atoms, &arms);
-        Self { atoms, arms, first, cuts }
+        let mut cuts = cuts(&atoms, &arms);
+        for (cut, others) in cuts.iter_mut().zip(parts.others()) {
+            *cut |= others;
+        }
+        let white_ends = parts.outside(atoms.sets().white);
+        let matched = arms.iter().fold(0, |all, arm| all | within(&atoms, arm));
+        Self { atoms, arms, parts, white_ends, matched, first, cuts }
     }
 
     pub(super) fn atoms(&self) -> &A {
@@ -127,10 +66,24 @@ impl<A: Atoms> ArmScanner<A> {
         self.first[usize::from(atom)]
     }
 
-    /// Is no character of this text ever in a match?
+    /// The parts of the characters, between which a text is always cut.
+    pub(super) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Does white space before this atom end as it does at the end of a text?
+    pub(super) fn ends_white(&self, atom: u8) -> bool {
+        self.white_ends >> atom & 1 == 1
+    }
+
+    /// Is no character of this text ever in a match, and is it never cut?
     pub(super) fn ignores(&self, text: &str) -> bool {
-        let all = self.arms.iter().fold(0, |all, arm| all | within(&self.atoms, arm));
-        text.chars().all(|c| all >> self.atoms.of(u32::from(c)) & 1 == 0)
+        let mut atoms = text.chars().map(|c| self.atoms.of(u32::from(c)));
+        let mut last = None;
+        atoms.all(|atom| {
+            let is_cut = last.replace(atom).is_some_and(|last| !self.parts.are_same(last, atom));
+            self.matched >> atom & 1 == 0 && !is_cut
+        })
     }
 
     /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.
@@ -141,20 +94,23 @@ impl<A: Atoms> ArmScanner<A> {
     {
         let bytes = text.as_bytes();
         let mut white = WhiteSpace::default();
-        // The text before `done` has been emitted.
-        let (mut at, mut done) = (0, 0);
+        // The text before `done` has been emitted. `before` is the atom of the last character of a gap.
+        let (mut at, mut done, mut before) = (0, 0, 0);
         while at < bytes.len() {
             let (atom, width) = self.atoms.at(bytes, at);
-            match self.match_at(bytes, at, atom, width, &mut white) {
-                Some(end) => {
-                    if done < at {
-                        emit(Span::new(done, at), false)?;
-                    }
-                    emit(Span::new(at, end), true)?;
-                    (at, done) = (end, end);
+            if let Some(end) = self.match_at(bytes, at, atom, width, &mut white) {
+                if done < at {
+                    emit(Span::new(done, at), false)?;
                 }
-                None => at += width,
+                emit(Span::new(at, end), true)?;
+                (at, done) = (end, end);
+                continue;
             }
+            if done < at && !self.parts.are_same(before, atom) {
+                emit(Span::new(done, at), false)?;
+                done = at;
+            }
+            (at, before) = (at + width, atom);
         }
         if done < at { emit(Span::new(done, at), false) } else { Ok(()) }
     }
@@ -191,11 +147,30 @@ impl<A: Atoms> ArmScanner<A> {
         None
     }
 
-    /// The end of the match at `at`, or the end of the character at `at` if no arm matches. `at` must be a
-    /// character boundary inside the text and must not decrease from call to call.
+    /// The end of the match at `at`, or of the gap there if no arm matches. `at` must be a character boundary inside
+    /// the text and must not decrease from call to call.
     pub(super) fn end_of_match(&self, bytes: &[u8], at: usize, white: &mut WhiteSpace) -> usize {
-        let (atom, width) = self.atoms.at(bytes, at);
-        self.match_at(bytes, at, atom, width, white).unwrap_or(at + width)
+        let (first, width) = self.atoms.at(bytes, at);
+        if let Some(end) = self.match_at(bytes, at, first, width, white) {
+            return end;
+        }
+        let mut end = at + width;
+        while end < bytes.len() {
+            let (atom, width) = self.atoms.at(bytes, end);
+            let is_gap =
+                self.parts.are_same(first, atom) && self.match_at(bytes, end, atom, width, white).is_none();
+            if !is_gap {
+                break;
+            }
+            end += width;
+        }
+        end
+    }
+
+    /// Is the end of a run of white space the end of the text, or as good as that?
+    #[inline]
+    fn is_white_end(&self, bytes: &[u8], at: usize) -> bool {
+        at == bytes.len() || self.white_ends != 0 && is_at(&self.atoms, bytes, at, self.white_ends)
     }
 
     /// The end of the match that starts at `at`, with this atom of this width; `None` if no arm matches.
@@ -220,7 +195,8 @@ impl<A: Atoms> ArmScanner<A> {
                 Arm::Sequence(sets) => sequence_at(atoms, sets, bytes, at),
                 Arm::BeforeLineEnd => {
                     let white = runs.white_space(atoms, bytes, at);
-                    let end = if white.end == bytes.len() { white.end } else { white.line_feed };
+                    let (end, before) = (white.end, white.line_feed);
+                    let end = if self.is_white_end(bytes, end) { end } else { before };
                     (end > at).then_some(end)
                 }
                 Arm::ThroughNewline => {
@@ -229,12 +205,13 @@ impl<A: Atoms> ArmScanner<A> {
                 }
                 Arm::BeforeText => {
                     let white = runs.white_space(atoms, bytes, at);
-                    let end = if white.end == bytes.len() { white.end } else { white.last };
+                    let (end, before) = (white.end, white.last);
+                    let end = if self.is_white_end(bytes, end) { end } else { before };
                     (end > at).then_some(end)
                 }
                 Arm::AtEnd => {
                     let end = runs.white_space(atoms, bytes, at).end;
-                    (end == bytes.len()).then_some(end)
+                    self.is_white_end(bytes, end).then_some(end)
                 }
             };
             if end.is_some() {
@@ -243,98 +220,6 @@ impl<A: Atoms> ArmScanner<A> {
         }
         None
     }
-}
-
-impl WhiteSpace {
-    /// The run of white space that starts at `at`.
-    #[inline]
-    fn read(atoms: &impl Atoms, bytes: &[u8], at: usize) -> Self {
-        let sets = atoms.sets();
-        let (mut end, mut last, mut newline, mut line_feed) = (at, at, 0, 0);
-        while end < bytes.len() {
-            let (atom, width) = atoms.at(bytes, end);
-            if sets.white >> atom & 1 == 0 {
-                break;
-            }
-            last = end;
-            end += width;
-            if width == 1 && bytes.get(end) == Some(&bytes[last]) {
-                // Skip the rest of a run of one byte, such as indentation or empty lines.
-                end = end_of_repeat(bytes, end, 1);
-                last = end - 1;
-            }
-            if sets.newlines >> atom & 1 == 1 {
-                newline = end;
-            }
-            if sets.line_feed >> atom & 1 == 1 {
-                line_feed = last;
-            }
-        }
-        Self { end, newline, last, line_feed }
-    }
-}
-
-/// The end of the longest run of characters from `set` that starts at `at`.
-#[inline]
-fn run(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
-    let sets = atoms.sets();
-    let in_ascii = set & sets.in_ascii;
-    let at = if in_ascii == sets.cased {
-        letters(bytes, at, 0x20)
-    } else if in_ascii == sets.lower {
-        letters(bytes, at, 0)
-    } else {
-        at
-    };
-    run_by_one(atoms, bytes, at, set)
-}
-
-/// The end of the ASCII letters from `at` on: letters of both cases if `case` is 0x20, lower case letters if it is
-/// 0. It reads whole groups of 8 bytes, so it may stop before the last letters of the text. Most words fit into 8
-/// bytes, so this avoids the branch that a loop over characters mispredicts at the end of each word.
-#[inline]
-fn letters(bytes: &[u8], mut at: usize, case: u8) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    while let Some(&word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let word = u64::from_le_bytes(word);
-        let folded = (word | (ONES * u64::from(case))) & !HIGH;
-        // `from_a` has the high bit of each byte that is at least 'a', `after_z` of each byte above 'z'. The sums
-        // never carry into the next byte.
-        let from_a = folded + ONES * (0x80 - 0x61);
-        let after_z = folded + ONES * (0x80 - 0x7B);
-        let others = !(from_a & !after_z & !word) & HIGH;
-        if others != 0 {
-            return at + (others.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    at
-}
-
-#[inline]
-fn run_by_one(atoms: &impl Atoms, bytes: &[u8], mut at: usize, set: AtomSet) -> usize {
-    while let Some(&byte) = bytes.get(at) {
-        if byte < 0x80 {
-            if set >> atoms.ascii()[usize::from(byte)] & 1 == 0 {
-                break;
-            }
-            at += 1;
-        } else {
-            let (code_point, width) = atoms::decode(bytes, at);
-            if set >> atoms.of(code_point) & 1 == 0 {
-                break;
-            }
-            at += width;
-        }
-    }
-    at
-}
-
-/// Does a character of `set` start at `at`?
-#[inline]
-fn is_at(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> bool {
-    at < bytes.len() && set >> atoms.at(bytes, at).0 & 1 == 1
 }
 
 /// The end of a match that has one character from each of these sets, in order.
@@ -426,43 +311,5 @@ impl Case {
         } else {
             given_back
         }
-    }
-}
-
-/// The atoms with which a match of `arm` can start.
-fn starts(atoms: &impl Atoms, arm: &Arm) -> AtomSet {
-    match arm {
-        Arm::Literal(literals) => literals.atoms(atoms, 0),
-        Arm::Run(run) if run.needs_prefix => run.prefix,
-        Arm::Run(run) => run.prefix | run.body,
-        Arm::Sequence(sets) => sets.first().copied().unwrap_or_default(),
-        Arm::Case(case) => case.prefix | case.upper | case.lower,
-        Arm::ThroughNewline | Arm::BeforeText | Arm::BeforeLineEnd | Arm::AtEnd => atoms.sets().white,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn letters_in_groups_are_those_one_by_one() {
-        for case in [0, 0x20] {
-            let is_letter = |byte: u8| byte.is_ascii_lowercase() || case != 0 && byte.is_ascii_uppercase();
-            for byte in 0..=255 {
-                for at in 0..19 {
-                    for filler in [b'a', b'z'] {
-                        let mut bytes = [filler; 19];
-                        bytes[at] = byte;
-                        let end = letters(&bytes, 0, case);
-                        // The last three bytes do not fill a group.
-                        let stop = if is_letter(byte) { 16 } else { at.min(16) };
-                        assert_eq!(end, stop, "{byte} at {at}");
-                    }
-                }
-            }
-        }
-        assert_eq!(letters(b"", 0, 0x20), 0);
-        assert_eq!(letters(b"abc", 5, 0x20), 5);
     }
 }

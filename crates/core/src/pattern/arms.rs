@@ -95,7 +95,7 @@ impl Literals {
     }
 
     /// The atoms of the characters that match at `index` in any of the texts.
-    pub(super) fn atoms(&self, atoms: &impl Atoms, index: usize) -> AtomSet {
+    pub(super) fn atoms(&self, atoms: &(impl Atoms + ?Sized), index: usize) -> AtomSet {
         let chars = self.texts.iter().filter_map(|text| text.get(index));
         chars.fold(0, |set, choices| set | atoms.of_chars(choices))
     }
@@ -182,4 +182,16 @@ pub(super) fn cuts(atoms: &impl Atoms, arms: &[Arm]) -> [AtomSet; MAX_ATOMS] {
         }
     }
     cuts
+}
+
+/// The atoms with which a match of `arm` can start.
+pub(super) fn starts(atoms: &(impl Atoms + ?Sized), arm: &Arm) -> AtomSet {
+    match arm {
+        Arm::Literal(literals) => literals.atoms(atoms, 0),
+        Arm::Run(run) if run.needs_prefix => run.prefix,
+        Arm::Run(run) => run.prefix | run.body,
+        Arm::Sequence(sets) => sets.first().copied().unwrap_or_default(),
+        Arm::Case(case) => case.prefix | case.upper | case.lower,
+        Arm::ThroughNewline | Arm::BeforeText | Arm::BeforeLineEnd | Arm::AtEnd => atoms.sets().white,
+    }
 }

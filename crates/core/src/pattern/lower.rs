@@ -16,7 +16,7 @@ use super::atoms::{AtomSet, Atoms};
 use super::syntax::Node;
 
 /// The scanner keeps a set of arms in the bits of a `u32`. Patterns with more arms are left to the regex engines.
-const MAX_ARMS: usize = 32;
+pub(super) const MAX_ARMS: usize = 32;
 /// The most members of a class inside a literal. Such a class is small: both cases of a letter, or a few letters.
 const MAX_CHOICES: usize = 16;
 const MAX_LITERALS: usize = 64;

@@ -24,6 +24,9 @@
 //! other patterns are run by regex-automata if it can express them, and otherwise by fancy-regex under a limit on
 //! backtracking (`engines`). The plan depends on the structure of the pattern and never on its name, so a variant
 //! of a known pattern is as fast as the known one.
+//!
+//! Splits that follow one another are compiled together (`sequence`): steps of simple classes become arms of the step
+//! after them (`fold`), so that most sequences are run by one scanner, too.
 mod arm_scanner;
 mod arms;
 mod atom_table;
@@ -32,11 +35,15 @@ pub mod classes;
 mod custom_atoms;
 mod dialect_tables;
 mod engines;
+mod fold;
 mod growing;
 pub mod known;
 mod lower;
+mod parts;
 mod planes;
 mod rewrites;
+mod runs;
+mod sequence;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -48,10 +55,13 @@ use std::fmt;
 use self::atoms::ShippedAtoms;
 use self::custom_atoms::CustomAtoms;
 use self::engines::{Backtracking, Linear};
+use self::fold::lower_and_fold;
 pub use self::growing::{BackwardSplit, FirstPretoken, GrowingSplit};
-use self::lower::{Obstacle, lower};
+use self::lower::Obstacle;
 use self::planes::PlaneScanner;
 pub use self::planes::ScanScratch;
+use self::sequence::Sequence;
+pub use self::sequence::SplitStep;
 use self::syntax::Node;
 pub use self::translate::{from_portable, portable};
 use crate::description::Split;
@@ -83,6 +93,8 @@ enum Engine {
     CustomScanner(Box<PlaneScanner<CustomAtoms>>),
     Linear(Box<Linear>),
     Backtracking(Box<Backtracking>),
+    /// Several splits, one after the other, that no single scanner can run.
+    Sequence(Box<Sequence>),
 }
 
 /// The limit on backtracking steps for one text: a constant, and an amount for each byte.
@@ -132,7 +144,7 @@ impl Splitter {
         }
         let engine = match split {
             Split::Whole => Engine::Whole,
-            Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| Self::scanner(&node)) {
+            Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| Self::scanner(&[node])) {
                 Some(engine) => engine,
                 None => match Linear::compile(pattern) {
                     Some(engine) => Engine::Linear(Box::new(engine)),
@@ -143,17 +155,22 @@ impl Splitter {
         Ok(Self { engine })
     }
 
-    fn scanner(node: &Node) -> Option<Engine> {
-        let mut classes = match lower(node, &ShippedAtoms) {
-            Ok(arms) => return Some(Engine::Scanner(Box::new(PlaneScanner::new(ShippedAtoms, arms)))),
+    /// The scanner of a pattern, or of the steps of a sequence.
+    fn scanner(steps: &[Node]) -> Option<Engine> {
+        let mut classes = match lower_and_fold(steps, &ShippedAtoms) {
+            Ok((arms, parts)) => {
+                return Some(Engine::Scanner(Box::new(PlaneScanner::new(ShippedAtoms, arms, parts))));
+            }
             Err(Obstacle::Form) => return None,
             Err(Obstacle::Classes(classes)) => classes,
         };
         // Lowering stops at the first such class of each branch, and few branches have more than two.
         for _ in 0..4 {
             let custom = CustomAtoms::new(&classes)?;
-            match lower(node, &custom) {
-                Ok(arms) => return Some(Engine::CustomScanner(Box::new(PlaneScanner::new(custom, arms)))),
+            match lower_and_fold(steps, &custom) {
+                Ok((arms, parts)) => {
+                    return Some(Engine::CustomScanner(Box::new(PlaneScanner::new(custom, arms, parts))));
+                }
                 Err(Obstacle::Form) => return None,
                 Err(Obstacle::Classes(more)) => classes.extend(more),
             }
@@ -179,12 +196,18 @@ impl Splitter {
 
     /// The plan by which this split runs.
     pub fn plan(&self) -> Plan {
-        match self.engine {
+        match &self.engine {
             Engine::Whole => Plan::Whole,
             Engine::Scanner(_) | Engine::CustomScanner(_) => Plan::Scanner,
             Engine::Linear(_) => Plan::Linear,
             Engine::Backtracking(_) => Plan::Backtracking,
+            Engine::Sequence(sequence) => sequence.plan(),
         }
+    }
+
+    /// Does one scanner find all pretokens? Then it also knows where a text may be cut.
+    pub fn is_scanner(&self) -> bool {
+        matches!(self.engine, Engine::Scanner(_) | Engine::CustomScanner(_))
     }
 
     /// Calls `emit` for every pretoken of `text`, in order. The pretokens tile the text, and none is empty.
@@ -252,16 +275,18 @@ impl Splitter {
             Engine::CustomScanner(scanner) => scanner.for_each_match(text, emit),
             Engine::Linear(engine) => engine.for_each_match(text, &mut emit),
             Engine::Backtracking(engine) => engine.for_each_match(text, &mut emit),
+            Engine::Sequence(sequence) => sequence.for_each(text, &mut |span| emit(span, true)),
         }
     }
 
-    /// Is no character of this text ever in a match? Known for the scanner only; else false.
+    /// Is no character of this text ever in a match, and is it never cut? Known for the scanner only; else false.
     pub fn ignores(&self, text: &str) -> bool {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.arms.ignores(text),
             Engine::CustomScanner(scanner) => scanner.arms.ignores(text),
             Engine::Whole => true,
             Engine::Linear(_) | Engine::Backtracking(_) => false,
+            Engine::Sequence(sequence) => sequence.ignores(text),
         }
     }
 
@@ -272,8 +297,15 @@ impl Splitter {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.arms.cuts_between(left, right),
             Engine::CustomScanner(scanner) => scanner.arms.cuts_between(left, right),
+            Engine::Sequence(sequence) => sequence.cuts_between(left, right),
             _ => false,
         }
+    }
+
+    /// Is a text never cut between these two characters, whatever surrounds them? Known only where no match has them;
+    /// else false.
+    pub fn joins(&self, left: char, right: char) -> bool {
+        self.ignores(&String::from_iter([left, right]))
     }
 
     /// The first safe cut from byte `from` on: a position strictly inside `text` at which the text can be cut so
@@ -287,6 +319,7 @@ impl Splitter {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.safe_cut(text, from),
             Engine::CustomScanner(scanner) => scanner.safe_cut(text, from),
+            Engine::Sequence(sequence) => sequence.safe_cut(text, from),
             _ => None,
         }
     }

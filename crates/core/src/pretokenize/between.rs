@@ -3,7 +3,6 @@ use super::characters::Rule;
 use super::split::{Compiled, Split};
 use super::{Characters, PreTokenizers, Step};
 use crate::description::Behavior;
-use crate::pattern::{GrowingSplit, Splitter};
 
 /// What a step makes of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,48 +19,6 @@ impl PreTokenizers {
     /// those of that side alone? The first characters of a text may be changed, as they are if it begins there.
     pub(crate) fn cuts_between(&self, left: char, right: char) -> bool {
         self.between(left, right) == Between::Cut
-    }
-
-    /// Is a text one pretoken, as is each of its beginnings? Known only where it has no white space and nothing but
-    /// splits by scanners change it.
-    pub(crate) fn is_one_pretoken(&self, text: &str) -> bool {
-        let is_one = |splitter: &Splitter| {
-            let (mut split, mut is_one) = (GrowingSplit::default(), true);
-            for end in text.char_indices().map(|(at, c)| at + c.len_utf8()) {
-                splitter.grow(&mut split, &text.as_bytes()[..end], |_, _| is_one = false);
-                is_one &= split.open().count() == 1;
-                if !is_one {
-                    break;
-                }
-            }
-            is_one
-        };
-        !text.contains(char::is_whitespace)
-            && self.steps.iter().all(|step| match step {
-                Step::Split(Split {
-                    pattern: Compiled::Regex(splitter),
-                    behavior: Behavior::Isolated,
-                    ..
-                }) => splitter.grows() && is_one(splitter),
-                _ => false,
-            })
-    }
-
-    /// The only split that finds a match in a text, if nothing but splits at patterns change it.
-    pub(crate) fn only_split(&self, text: &str) -> Option<&Splitter> {
-        let mut found = None;
-        for step in &self.steps {
-            let Step::Split(Split {
-                pattern: Compiled::Regex(splitter), behavior: Behavior::Isolated, ..
-            }) = step
-            else {
-                return None;
-            };
-            if !splitter.ignores(text) && found.replace(splitter).is_some() {
-                return None;
-            }
-        }
-        found
     }
 
     /// Is every character of a text in a pretoken?

@@ -66,8 +66,7 @@ impl Characters {
     pub(super) fn digits(individual: bool) -> Self {
         static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         let behavior = if individual { Behavior::Isolated } else { Behavior::Contiguous };
-        // N* of Unicode 17: that of 16 with the characters added since.
-        let numbered = || vec![(MARKED, class(r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"))];
+        let numbered = || vec![(MARKED, numeric())];
         Self::new(&CLASSES, numbered, Rule::Matches(behavior))
     }
 
@@ -177,6 +176,11 @@ impl Characters {
 
 /// ASCII punctuation, `$+<=>^|~` and the backtick included, and P* of Unicode 8, without the two
 /// characters whose category has changed since.
-fn punctuation() -> ClassUnicode {
+pub(super) fn punctuation() -> ClassUnicode {
     class(r"[!-/:-@\[-`{-~[\p{P}&&\p{Age=8.0}]\x{166D}\x{111C9}]")
+}
+
+/// N* of Unicode 17: that of 16 with the characters added since.
+pub(super) fn numeric() -> ClassUnicode {
+    class(r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]")
 }

@@ -12,6 +12,7 @@ mod characters;
 mod fixed_length;
 mod hook;
 mod metaspace;
+mod only_splits;
 mod scripts;
 mod split;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod tests;
 
 use self::characters::Characters;
 use self::metaspace::Metaspace;
+pub(crate) use self::only_splits::only_splits;
 pub(crate) use self::scripts::Scripts;
 use self::split::Split;
 use crate::aligned::{AlignedText, Rewritten};

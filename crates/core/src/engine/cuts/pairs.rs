@@ -5,7 +5,6 @@ use foldhash::fast::FixedState;
 
 use super::place::CutStages;
 use super::text_cuts;
-use crate::pattern::Plan;
 
 /// What is known of pairs of characters before a text is seen.
 #[derive(Debug)]
@@ -69,9 +68,6 @@ impl Pairs {
             let kept = self.kept(c, stages);
             kept.or_else(|| Some(c).filter(|&c| (self.never_joined)(c)))
         };
-        if stages.splitter.is_some_and(|splitter| splitter.plan() != Plan::Whole) {
-            return false;
-        }
         if self.takes_white_space && text.contains(char::is_whitespace) {
             return false;
         }
@@ -79,9 +75,11 @@ impl Pairs {
         let Some(Some(mut last)) = characters.next() else { return false };
         characters.all(|c| {
             let Some(c) = c else { return false };
-            let joins = stages.splitter.is_some() || stages.pre_tokenizers.joins(last, c);
-            last = c;
-            joins
+            let left = std::mem::replace(&mut last, c);
+            match stages.splitter {
+                Some(splitter) => splitter.joins(left, c),
+                None => stages.pre_tokenizers.joins(left, c),
+            }
         })
     }
 

@@ -6,8 +6,9 @@
 //! A match never looks back, so the pretokens after the first one are those of the text that starts where it ends.
 //! Only the first is searched for, and the character runs that earlier calls read are remembered. So each character
 //! is read once per character set, and the time is linear in the text.
-use crate::pattern::arm_scanner::{ArmScanner, ReadRuns, WhiteSpace};
+use crate::pattern::arm_scanner::ArmScanner;
 use crate::pattern::atoms::{AtomSet, Atoms};
+use crate::pattern::runs::{ReadRuns, WhiteSpace};
 use crate::pattern::{Engine, Splitter};
 
 /// Runs remembered per set. An arm may need the same set at two places: at the start of the match, and after its
@@ -201,9 +202,7 @@ impl Splitter {
         match &self.engine {
             Engine::Scanner(scanner) => first_pretoken(&scanner.arms, split, text, behind),
             Engine::CustomScanner(scanner) => first_pretoken(&scanner.arms, split, text, behind),
-            Engine::Whole | Engine::Linear(_) | Engine::Backtracking(_) => {
-                FirstPretoken { end: text.len(), is_match: false }
-            }
+            _ => FirstPretoken { end: text.len(), is_match: false },
         }
     }
 }
@@ -219,7 +218,8 @@ fn first_pretoken<A: Atoms>(
     if let Some(end) = scanner.match_at(text, 0, atom, width, &mut runs) {
         return FirstPretoken { end, is_match: true };
     }
-    // Adjacent gaps are one pretoken.
-    let gap = behind.filter(|behind| !behind.is_match).map_or(0, |behind| behind.end);
+    // Adjacent gaps of one part are one pretoken.
+    let joins = || scanner.parts().are_same(atom, scanner.atoms().at(text, width).0);
+    let gap = behind.filter(|behind| !behind.is_match && joins()).map_or(0, |behind| behind.end);
     FirstPretoken { end: width + gap, is_match: false }
 }

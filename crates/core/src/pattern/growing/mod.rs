@@ -24,23 +24,33 @@ pub struct GrowingSplit {
     /// The first begins at the last certain border, each other where the one before ends now. A match that none of
     /// the arms gives is a gap of one character.
     open: Vec<OpenMatch>,
-    /// Where each of them ends now, and whether it is a match.
-    ends: Vec<(usize, bool)>,
+    /// Where each of them ends now, and what it is.
+    ends: Vec<(usize, Found)>,
     /// For reuse.
     spare: Vec<OpenMatch>,
     /// Where the text ends.
     end: usize,
     /// Where the first pretoken begins that may still change.
     certain: usize,
-    /// The end of a gap that begins there: it is certain when a match follows.
-    gap: Option<usize>,
+    /// The end of a gap that begins there, and the atom of its last character: it is certain when a match follows.
+    gap: Option<(usize, u8)>,
+}
+
+/// What an open match is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Match,
+    /// A character of a gap. It joins the gap before it, if there is one.
+    Gap,
+    /// A character of a gap, behind a gap of another part.
+    OtherGap,
 }
 
 impl Splitter {
     /// Can the pretokens of a text that grows be told character by character? Only if a scanner runs the pattern,
     /// or there is none.
     pub fn grows(&self) -> bool {
-        !matches!(self.engine, Engine::Linear(_) | Engine::Backtracking(_))
+        matches!(self.engine, Engine::Whole | Engine::Scanner(_) | Engine::CustomScanner(_))
     }
 
     /// Reads the text from where it ended to its new end. Calls `certain` for each pretoken that is certain from
@@ -50,7 +60,7 @@ impl Splitter {
         match &self.engine {
             Engine::Scanner(scanner) => split.grow(&scanner.arms, text, &mut certain),
             Engine::CustomScanner(scanner) => split.grow(&scanner.arms, text, &mut certain),
-            Engine::Whole | Engine::Linear(_) | Engine::Backtracking(_) => split.end = text.len(),
+            _ => split.end = text.len(),
         }
     }
 }
@@ -73,19 +83,15 @@ impl GrowingSplit {
                 return Some(Span::new(start, self.end));
             }
             // Gaps that follow one another are one pretoken.
-            let mut end = if std::mem::take(&mut in_gap) { self.gap } else { None };
-            loop {
-                match ends.peek() {
-                    Some(&(next, false)) => {
-                        end = Some(next);
-                        ends.next();
-                    }
-                    Some(&(next, true)) if end.is_none() => {
-                        ends.next();
-                        end = Some(next);
-                        break;
-                    }
-                    _ => break,
+            let mut end = if std::mem::take(&mut in_gap) { self.gap.map(|(end, _)| end) } else { None };
+            while let Some(&(next, found)) = ends.peek() {
+                if end.is_some() && found != Found::Gap {
+                    break;
+                }
+                end = Some(next);
+                ends.next();
+                if found == Found::Match {
+                    break;
                 }
             }
             let span = Span::new(start, end?);
@@ -145,7 +151,8 @@ impl GrowingSplit {
         let mut at = 0;
         while at < self.open.len() {
             let outcome = self.open[at].outcome(scanner, bytes, self.end);
-            let is_match = outcome.end.is_some();
+            let atom = self.open[at].first_atom;
+            let found = if outcome.end.is_some() { Found::Match } else { self.gap_at(scanner, at, atom) };
             let end = outcome.end.unwrap_or(self.open[at].first_end);
             // Matches that were opened elsewhere are dropped.
             if self.open.get(at + 1).is_some_and(|next| next.start != end) {
@@ -156,9 +163,9 @@ impl GrowingSplit {
             }
             if at == 0 && outcome.is_final {
                 self.spare.push(self.open.remove(0));
-                self.is_certain(end, is_match, certain);
+                self.is_certain(end, found, atom, certain);
             } else {
-                self.ends.push((end, is_match));
+                self.ends.push((end, found));
                 at += 1;
             }
         }
@@ -180,17 +187,30 @@ impl GrowingSplit {
         }
     }
 
-    /// The first open match is certain to end here. A gap is certain only when a match follows it.
-    fn is_certain(&mut self, end: usize, is_match: bool, certain: &mut dyn FnMut(Span, usize)) {
-        if !is_match {
-            self.gap = Some(end);
-            return;
-        }
-        if let Some(gap) = self.gap.take() {
+    /// What a gap at an open match is: of one part with the gap before it, or of another.
+    fn gap_at<A: Atoms>(&self, scanner: &ArmScanner<A>, at: usize, atom: u8) -> Found {
+        let before = match at.checked_sub(1) {
+            Some(before) if self.ends[before].1 == Found::Match => None,
+            Some(before) => Some(self.open[before].first_atom),
+            None => self.gap.map(|(_, atom)| atom),
+        };
+        let is_other = before.is_some_and(|before| !scanner.parts().are_same(before, atom));
+        if is_other { Found::OtherGap } else { Found::Gap }
+    }
+
+    /// The first open match is certain to end here. A gap is certain only when a match or another gap follows it.
+    fn is_certain(&mut self, end: usize, found: Found, atom: u8, certain: &mut dyn FnMut(Span, usize)) {
+        if found != Found::Gap
+            && let Some((gap, _)) = self.gap.take()
+        {
             certain(Span::new(self.certain, gap), self.end);
             self.certain = gap;
         }
-        certain(Span::new(self.certain, end), self.end);
-        self.certain = end;
+        if found == Found::Match {
+            certain(Span::new(self.certain, end), self.end);
+            self.certain = end;
+        } else {
+            self.gap = Some((end, atom));
+        }
     }
 }

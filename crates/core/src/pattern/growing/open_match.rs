@@ -1,7 +1,7 @@
 //! A match that may still change: how far each arm has got from one place of a text that grows.
 //!
 //! In: the characters from the start of the match on, one at a time. Out: where the match ends if the text ends
-//! here, and whether that can still change. It must always be what [`ArmScanner::end_of_match`] finds.
+//! here, and whether that can still change. It must always be what [`ArmScanner::match_at`] finds.
 use crate::pattern::arm_scanner::ArmScanner;
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
@@ -44,8 +44,9 @@ impl Char {
 #[derive(Debug, Default, Clone)]
 pub(super) struct OpenMatch {
     pub(super) start: usize,
-    /// The end of its first character.
+    /// The end of its first character, and the atom of that.
     pub(super) first_end: usize,
+    pub(super) first_atom: u8,
     /// The arms that may match, in order.
     arms: Vec<(usize, Progress)>,
     white: White,
@@ -101,6 +102,8 @@ enum Letters {
 #[derive(Debug, Default, Clone, Copy)]
 struct White {
     is_closed: bool,
+    /// Is it closed by a character of another part?
+    is_cut: bool,
     end: usize,
     /// The end of its last line end.
     newline: usize,
@@ -114,7 +117,7 @@ impl OpenMatch {
     /// Begins with the first character of a match.
     pub(super) fn begin<A: Atoms>(&mut self, scanner: &ArmScanner<A>, bytes: &[u8], first: Char) {
         self.start = first.start;
-        self.first_end = first.end;
+        (self.first_end, self.first_atom) = (first.end, first.atom);
         self.white = White::default();
         self.arms.clear();
         let mut candidates = scanner.arms_at(first.atom);
@@ -278,7 +281,9 @@ impl Letters {
 impl White {
     fn read<A: Atoms>(&mut self, scanner: &ArmScanner<A>, next: Char) {
         let sets = scanner.atoms().sets();
-        self.is_closed |= !next.is_in(sets.white);
+        if !self.is_closed && !next.is_in(sets.white) {
+            (self.is_closed, self.is_cut) = (true, scanner.ends_white(next.atom));
+        }
         if self.is_closed {
             return;
         }
@@ -295,7 +300,7 @@ impl White {
     fn outcome(&self, arm: &Arm, start: usize) -> Outcome {
         let end = match arm {
             Arm::ThroughNewline => self.newline,
-            _ if !self.is_closed => self.end,
+            _ if !self.is_closed || self.is_cut => self.end,
             Arm::BeforeText => self.last,
             Arm::BeforeLineEnd => self.line_feed,
             _ => 0,

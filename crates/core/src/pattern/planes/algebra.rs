@@ -8,7 +8,7 @@
 //! added to the word of all runs, each carry ends at the bit after its run.
 use tokenmill_kernels::planes::Planes;
 
-use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, Rules, SPACE, UPPER, WHITE};
+use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, RARE, Rules, SPACE, UPPER, WHITE};
 
 /// The result for one block: where matches start, and where the arms have to decide.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +60,20 @@ pub(super) struct Carry {
     blank_newline: u64,
     /// Is a boundary still undecided? That is so if the block ends in white space after a line end.
     open: bool,
+    parts: PartsCarry,
+}
+
+/// What the next block has to know where the characters are in several parts, or some are rare.
+#[derive(Debug, Clone, Copy, Default)]
+struct PartsCarry {
+    foreign: u64,
+    rare: u64,
+    /// Other text that is not foreign.
+    own_other: u64,
+    /// The first characters of led words.
+    led: u64,
+    /// Is the next character in a led word, if it is one of its letters?
+    in_led: bool,
 }
 
 /// The planes of a block, and `valid` with a bit for each character that the block has.
@@ -67,6 +81,28 @@ pub(super) struct Carry {
 pub(super) struct BlockPlanes<'a> {
     pub(super) planes: &'a Planes,
     pub(super) valid: u64,
+}
+
+impl BlockPlanes<'_> {
+    /// Lower letters, where the plane has those and not the letters of led words.
+    #[inline]
+    fn lower(self, rules: &Rules) -> u64 {
+        self.planes[LOWER] & !rules.led
+    }
+
+    #[inline]
+    fn foreign(self) -> u64 {
+        self.planes[SPACE] & !self.planes[WHITE]
+    }
+
+    /// The text that is of one part with white space.
+    #[inline]
+    fn own_text(self, rules: &Rules) -> u64 {
+        let text = self.valid & !self.planes[WHITE];
+        let words = self.planes[UPPER] | self.lower(rules);
+        let numbers = text & !(words | self.planes[OTHER] | self.planes[RARE]);
+        text & !self.foreign() & !(numbers & rules.numbers_apart)
+    }
 }
 
 /// The characters directly after a character of `class`.
@@ -82,43 +118,77 @@ fn before(class: u64, next: u64, distance: u32) -> u64 {
 }
 
 impl Carry {
-    /// Computes the boundaries of `block`. Only the first two characters of `next` are used.
+    /// Computes the boundaries of `block`. Only the first two characters of `next` are used. `PARTS` must be
+    /// [`Rules::parts`].
     #[inline]
-    pub(super) fn boundaries(
+    pub(super) fn boundaries<const PARTS: bool>(
         &mut self,
         rules: &Rules,
         block: BlockPlanes<'_>,
         next: BlockPlanes<'_>,
     ) -> Boundaries {
         let planes = block.planes;
-        let (upper, lower) = (planes[UPPER], planes[LOWER]);
-        let (space, white, newline) = (planes[SPACE], planes[WHITE], planes[NEWLINE]);
+        let (white, newline) = (planes[WHITE], planes[NEWLINE]);
+        let lower = if PARTS { planes[LOWER] & !rules.led } else { planes[LOWER] };
+        let (space, foreign) =
+            if PARTS { (planes[SPACE] & white, planes[SPACE] & !white) } else { (planes[SPACE], 0) };
+        let rare = if PARTS { planes[RARE] } else { 0 };
+        let upper = planes[UPPER];
         let words = upper | lower;
         let other = planes[OTHER] & !words;
         let text = block.valid & !white;
-        let numbers = text & !(words | other);
-        let next_words = next.planes[UPPER] | next.planes[LOWER];
+        let numbers = text & !(words | other | rare);
+        let next_words = next.planes[UPPER] | if PARTS { next.lower(rules) } else { next.planes[LOWER] };
         let next_text = next.valid & !next.planes[WHITE];
+        // Characters whose part is not that of the character before them.
+        let change = if PARTS { foreign ^ after(foreign, self.parts.foreign) } else { 0 };
 
         let after_space = after(space, self.space);
-        let other_starts = other & !after(other, self.other) & !(after_space & rules.space_before_other);
-        let before_word = other_starts & rules.other_before_word
+        let mut other_starts = other & !after(other, self.other) & !(after_space & rules.space_before_other);
+        if PARTS {
+            other_starts |= other & change;
+        }
+        let mut before_word = other_starts & rules.other_before_word
             | space & rules.space_before_word
             | white & !newline & rules.white_before_word;
-        let word_starts = words & !after(words, self.words) & !after(before_word, self.before_word);
+        let mut led_ends = 0;
+        if PARTS {
+            let led = other_starts & planes[LEAD] & before(planes[LOWER], next.planes[LOWER], 1) & rules.led;
+            led_ends = self.led_ends(planes[LOWER] & rules.led, led);
+            before_word |= led | rare & rules.rare_before_word;
+        }
+        let mut word_starts = words & !after(words, self.words) & !after(before_word, self.before_word);
+        if PARTS {
+            word_starts |= words & (change | led_ends);
+        }
         let (only_upper, only_lower) = (upper & !lower, lower & !upper);
         let case_starts = only_upper & after(only_lower, self.only_lower) & rules.case;
         let number_starts = self.number_starts(rules, numbers, after_space);
+        let rare_starts = if PARTS { self.rare_starts(rules, rare, foreign, change, words, next) } else { 0 };
 
         // Line ends directly after other text are its tail.
-        let seeds = newline & (after(other, self.other) | self.tail >> 63);
+        let after_other =
+            if PARTS { after(other & !foreign, self.parts.own_other) } else { after(other, self.other) };
+        let seeds = newline & (after_other | self.tail >> 63);
         let tail = newline & !newline.wrapping_add(seeds) & rules.tail;
         let blank = white & !tail;
-        let last = blank & before(text, next_text, 1) & !(newline & rules.through_newline);
+        // The text that white space gives up its last character to: that of its own part.
+        let (own_text, next_own_text) = if PARTS {
+            (text & !foreign & !(numbers & rules.numbers_apart), next.own_text(rules))
+        } else {
+            (text, next_text)
+        };
+        let last = blank & before(own_text, next_own_text, 1) & !(newline & rules.through_newline);
         let white_starts = blank & !after(blank, self.blank) | last;
         let lines = self.lines(rules, blank, newline, text, next);
 
-        let starts = word_starts | case_starts | other_starts | number_starts | white_starts | lines.starts;
+        let starts = word_starts
+            | case_starts
+            | other_starts
+            | number_starts
+            | white_starts
+            | rare_starts
+            | lines.starts;
 
         let leads = planes[LEAD];
         let both = upper & lower;
@@ -130,7 +200,9 @@ impl Carry {
         doubts |= only_upper & after(both, self.both) & rules.case;
         let shared = planes[OTHER] & words;
         doubts |= other & before(shared, next.planes[OTHER] & next_words, 1);
-        doubts |= tail & before(planes[EXTRA], next.planes[EXTRA], 1);
+        if !PARTS {
+            doubts |= tail & before(planes[EXTRA], next.planes[EXTRA], 1);
+        }
 
         self.words = words;
         self.only_lower = only_lower;
@@ -143,7 +215,36 @@ impl Carry {
         self.tail = tail;
         self.blank = blank;
         self.blank_newline = newline & blank;
+        if PARTS {
+            self.parts = PartsCarry { foreign, rare, own_other: other & !foreign, ..self.parts };
+        }
         Boundaries { starts, doubts, contractions, open: lines.open, opened: lines.opened }
+    }
+
+    /// The characters directly after the letters of led words. `led` has the first characters of those in this block.
+    #[inline]
+    fn led_ends(&mut self, letters: u64, led: u64) -> u64 {
+        let first = after(led, self.parts.led) | u64::from(self.parts.in_led);
+        let (ends, in_led) = letters.overflowing_add(first & letters);
+        (self.parts.led, self.parts.in_led) = (led, in_led);
+        (ends | first) & !letters
+    }
+
+    /// Rare characters begin a match if a word of their part follows, or else a gap with those after them.
+    #[inline]
+    fn rare_starts(
+        &self,
+        rules: &Rules,
+        rare: u64,
+        foreign: u64,
+        change: u64,
+        words: u64,
+        next: BlockPlanes<'_>,
+    ) -> u64 {
+        let (next_words, next_foreign) = (next.planes[UPPER] | next.lower(rules), next.foreign());
+        let own = before(words & !foreign, next_words & !next_foreign, 1) & !foreign;
+        let theirs = before(words & foreign, next_words & next_foreign, 1) & foreign;
+        rare & (!after(rare, self.parts.rare) | change | (own | theirs) & rules.rare_before_word)
     }
 
     #[inline]

@@ -22,12 +22,13 @@ mod rules;
 pub(super) mod walk;
 
 use self::contractions::Contractions;
-use self::rules::{ClassTables, LOWER, UPPER};
+use self::rules::ClassTables;
 use self::walk::PlaneTables;
 pub use self::walk::ScanScratch;
 use super::arm_scanner::ArmScanner;
-use super::arms::Arm;
+use super::arms::{Arm, starts};
 use super::atoms::Atoms;
+use super::parts::Parts;
 use crate::error::Result;
 use crate::span::Span;
 
@@ -45,9 +46,9 @@ const MIN_BYTES: usize = 24;
 
 impl<A: Atoms> PlaneScanner<A> {
     /// There must be at most 32 arms.
-    pub(super) fn new(atoms: A, arms: Vec<Arm>) -> Self {
-        let tables = plane_tables(&atoms, &arms);
-        Self { arms: ArmScanner::new(atoms, arms), tables }
+    pub(super) fn new(atoms: A, arms: Vec<Arm>, parts: Parts) -> Self {
+        let tables = plane_tables(&atoms, &arms, &parts);
+        Self { arms: ArmScanner::new(atoms, arms, parts), tables }
     }
 
     /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.
@@ -56,7 +57,10 @@ impl<A: Atoms> PlaneScanner<A> {
     where
         F: FnMut(Span, bool) -> Result<()>,
     {
-        let Some(tables) = self.tables_for(text) else { return self.arms.for_each_match(text, emit) };
+        // Planes do not tell matches from gaps.
+        let Some(tables) = self.tables_for(text).filter(|tables| !tables.rules.has_gaps) else {
+            return self.arms.for_each_match(text, emit);
+        };
         let mut start = 0;
         walk::for_each_ends(tables, &self.arms, text, &mut ScanScratch::default(), &mut |ends: &[usize]| {
             for &end in ends {
@@ -67,8 +71,7 @@ impl<A: Atoms> PlaneScanner<A> {
         })
     }
 
-    /// Emits the ends of all matches, several at a time. The matches leave no gaps. `None` if planes cannot be
-    /// used.
+    /// Emits the ends of all matches and gaps, several at a time. `None` if planes cannot be used.
     #[inline]
     pub(super) fn for_each_ends<F>(
         &self,
@@ -95,9 +98,12 @@ impl<A: Atoms> PlaneScanner<A> {
 }
 
 /// `None` if the arms do not belong to the family.
-fn plane_tables(atoms: &impl Atoms, arms: &[Arm]) -> Option<PlaneTables> {
-    let (mut rules, members) = rules::of(atoms, arms)?;
-    let contractions = Contractions::new(atoms, arms, members[UPPER] | members[LOWER]);
+fn plane_tables(atoms: &impl Atoms, arms: &[Arm], parts: &Parts) -> Option<PlaneTables> {
+    let foreign = parts.outside(atoms.sets().white);
+    let (own, others): (Vec<Arm>, Vec<Arm>) =
+        arms.iter().cloned().partition(|arm| starts(atoms, arm) & foreign == 0);
+    let (mut rules, members, words) = rules::of(atoms, &own, &others, parts)?;
+    let contractions = Contractions::new(atoms, &own, words);
     rules.settled = rules::mask(contractions.is_some());
     Some(PlaneTables { rules, contractions, classes: ClassTables::new(atoms, &members) })
 }

@@ -12,12 +12,20 @@
 //! - white space: optionally up to its last line end, then all but its last character, then a single arm for the
 //!   rest.
 //!
+//! There is a wider family, with rules that cost more ([`Rules::parts`]):
+//! - the first arm may be that of led words: a character of other text that only words of some letters follow, such
+//!   as `[!-/][A-Za-z]+`;
+//! - characters may be in no arm, or only the prefix of a word: they are rare;
+//! - numbers may be a [part](crate::pattern::parts) of their own, and there may be one more part, of words and other
+//!   text.
+//!
 //! A pattern is refused where the algebra would not be exact.
 use tokenmill_kernels::planes::characters::CharacterClasses;
 use tokenmill_kernels::planes::{AsciiClasses, PLANES};
 
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms, MAX_ATOMS};
+use crate::pattern::parts::Parts;
 
 // The planes. A character can be in several of them. A character of both words and other text counts as part of a
 // word, because the arms of words come first.
@@ -25,17 +33,21 @@ use crate::pattern::atoms::{AtomSet, Atoms, MAX_ATOMS};
 /// If case matters, the characters that a word may have before its first lower letter; otherwise all characters of
 /// words.
 pub(super) const UPPER: usize = 0;
-/// The characters that a word may have from its first lower letter on. Empty if case does not matter.
+/// The characters that a word may have from its first lower letter on. Empty if case does not matter. Where words are
+/// led, the letters of those.
 pub(super) const LOWER: usize = 1;
 /// The characters of other text.
 pub(super) const OTHER: usize = 2;
+/// Spaces; and the characters of another part than that of white space, which are not white.
 pub(super) const SPACE: usize = 3;
 pub(super) const WHITE: usize = 4;
 pub(super) const NEWLINE: usize = 5;
-/// The first characters of contractions.
+/// The first characters of contractions, or of led words.
 pub(super) const LEAD: usize = 6;
 /// The characters other than line ends that may follow other text.
 pub(super) const EXTRA: usize = 7;
+/// The same plane in the wider family: rare characters.
+pub(super) const RARE: usize = EXTRA;
 
 /// The atoms of each plane.
 pub(super) type Members = [AtomSet; PLANES];
@@ -91,6 +103,16 @@ pub(super) struct Rules {
     pub(super) settled: u64,
     /// The most characters of a number; 0 for no limit.
     pub(super) longest_number: usize,
+    /// Is this a pattern of the wider family? What follows is only for those.
+    pub(super) parts: bool,
+    /// A word may start with a lead, and then has only some letters.
+    pub(super) led: u64,
+    /// A word may start with a rare character.
+    pub(super) rare_before_word: u64,
+    /// Numbers are a part of their own.
+    pub(super) numbers_apart: u64,
+    /// Are there rare characters, so that there may be gaps between matches?
+    pub(super) has_gaps: bool,
 }
 
 /// The arms of the family that come before the arms of white space.
@@ -115,26 +137,40 @@ pub(super) fn mask(holds: bool) -> u64 {
     if holds { u64::MAX } else { 0 }
 }
 
-/// `None` if the arms do not belong to the family.
-pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
+/// The rules, the planes and the characters of words, for the arms of the part of white space and the others. `None` if
+/// the arms do not belong to the family.
+pub(super) fn of(
+    atoms: &impl Atoms,
+    own: &[Arm],
+    others: &[Arm],
+    parts: &Parts,
+) -> Option<(Rules, Members, AtomSet)> {
     let sets = atoms.sets();
     let is_white = |arm: &Arm| match arm {
         Arm::ThroughNewline | Arm::BeforeText | Arm::AtEnd => true,
         Arm::Run(run) => run.body == sets.white,
         _ => false,
     };
-    let (text, white) = arms.split_at(arms.iter().position(is_white)?);
+    let (text, white) = own.split_at(own.iter().position(is_white)?);
     let through_newline = white_rules(white)?;
+    let (led, text) = led_words(text);
     let arms = text_arms(text)?;
-    let (words, numbers, other) = (arms.words?, arms.numbers?, arms.other?);
+    let (words, other) = (arms.words?, arms.other?);
     let body = words.upper | words.lower;
+    let mut foreign = Foreign::new(atoms, others, parts)?;
+    let is_apart = arms.numbers.is_none() && foreign.numbers.is_some();
+    let none = Run { prefix: 0, needs_prefix: false, body: 0, max: usize::MAX, tail: 0, suffix: None };
+    let numbers = match (arms.numbers, foreign.numbers.take()) {
+        (Some(_), Some(_)) => return None,
+        (numbers, apart) => numbers.or(apart).unwrap_or(&none),
+    };
 
-    // Every character but white space must be matched by some arm, and a number by no other arm, because the
-    // numbers are the characters without a plane. A character of both words and other text counts as part of a
-    // word. The algebra marks a doubt where other text could continue with it.
+    // A number must be matched by no other arm, because numbers are the characters without a plane. A character of
+    // both words and other text counts as part of a word. The algebra marks a doubt where other text could continue
+    // with it.
     let own_other = other.body & !body;
-    let covered = (body | numbers.body | other.body) == sets.all & !sets.white;
-    if !covered || numbers.body & (body | other.body) != 0 || own_other == 0 {
+    let rare = sets.all & !(sets.white | body | numbers.body | other.body | foreign.all);
+    if numbers.body & (body | other.body) != 0 || own_other == 0 {
         return None;
     }
     // Numbers and other text may start with a space or with no prefix. Words have more choice.
@@ -147,9 +183,13 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     if words.lower != 0 && words.prefix & (words.upper ^ words.lower) & body != 0 {
         return None;
     }
-    let (white_before, other_before) = (before_word & sets.white, before_word & !sets.white);
+    let rare_before = before_word & rare;
+    let (white_before, other_before) = (before_word & sets.white, before_word & !(sets.white | rare));
     let all_white = white_before == sets.white & !sets.newlines;
     if !(only_space(white_before) || all_white) || !(other_before == 0 || other_before == own_other) {
+        return None;
+    }
+    if !(rare_before == 0 || rare_before == rare) {
         return None;
     }
     // The algebra gives a space before a character of both words and other text to the word, so words must accept
@@ -166,8 +206,29 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     if longest_number > LONGEST_NUMBER || longest_number > 0 && numbers.prefix != 0 {
         return None;
     }
-    let lead = leads(atoms, &arms.literals, words.suffix, body)?;
+    let mut lead = leads(atoms, &arms.literals, words.suffix, body)?;
     let case = words.lower != 0;
+    let has_literals = !arms.literals.is_empty() || words.suffix.is_some();
+    let is_wide = led.is_some() || rare != 0 || foreign.all != 0 || is_apart;
+    if is_wide && extra != 0 {
+        return None;
+    }
+    if let Some(run) = led {
+        // The planes of contractions and of case are taken for led words.
+        let is_plain = !case && !has_literals && other_before == 0;
+        if !is_plain || run.prefix & !own_other != 0 || run.body & !body != 0 {
+            return None;
+        }
+        lead = run.prefix;
+    }
+    let rare_before_word = match (rare, foreign.rare, rare_before != 0, foreign.rare_before_word) {
+        (_, 0, before, _) | (0, _, _, before) => before,
+        (_, _, before, theirs) if before == theirs => before,
+        _ => return None,
+    };
+    if foreign.other_before_word.is_some_and(|before| before != (other_before != 0)) {
+        return None;
+    }
     let rules = Rules {
         space_before_word: mask(white_before != 0),
         white_before_word: mask(all_white),
@@ -181,17 +242,89 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
         suffix: mask(words.suffix.is_some()),
         settled: 0,
         longest_number,
+        parts: is_wide,
+        led: mask(led.is_some()),
+        rare_before_word: mask(rare_before_word),
+        numbers_apart: mask(is_apart),
+        has_gaps: rare | foreign.rare != 0,
     };
     let mut members = Members::default();
-    members[UPPER] = words.upper;
-    members[LOWER] = words.lower;
-    members[OTHER] = other.body;
-    members[SPACE] = sets.space;
+    members[UPPER] = words.upper | foreign.words;
+    members[LOWER] = led.map_or(words.lower, |run| run.body);
+    members[OTHER] = other.body | foreign.other;
+    members[SPACE] = sets.space | foreign.all;
     members[WHITE] = sets.white;
     members[NEWLINE] = sets.newlines;
     members[LEAD] = lead;
-    members[EXTRA] = extra;
-    Some((rules, members))
+    members[EXTRA] = extra | if is_wide { rare | foreign.rare } else { 0 };
+    Some((rules, members, body))
+}
+
+/// The first arm, if it is that of led words, and the arms after it.
+fn led_words(arms: &[Arm]) -> (Option<&Run>, &[Arm]) {
+    match arms {
+        [Arm::Run(run), rest @ ..]
+            if run.needs_prefix && run.max == usize::MAX && run.tail == 0 && run.suffix.is_none() =>
+        {
+            (Some(run), rest)
+        }
+        _ => (None, arms),
+    }
+}
+
+/// The arms of other parts than that of white space: numbers in a part of their own, and one more part.
+#[derive(Default)]
+struct Foreign<'a> {
+    numbers: Option<&'a Run>,
+    /// The characters of the other part: all, those of words and of other text, and those that are rare.
+    all: AtomSet,
+    words: AtomSet,
+    other: AtomSet,
+    rare: AtomSet,
+    rare_before_word: bool,
+    /// May a word start with other text? `None` if there is no word or no other text.
+    other_before_word: Option<bool>,
+}
+
+impl<'a> Foreign<'a> {
+    fn new(atoms: &impl Atoms, arms: &'a [Arm], parts: &Parts) -> Option<Self> {
+        let runs = arms.iter().map(|arm| match arm {
+            Arm::Run(run) if !run.needs_prefix && run.tail == 0 && run.suffix.is_none() => Some(run),
+            _ => None,
+        });
+        let mut runs: Vec<&Run> = runs.collect::<Option<_>>()?;
+        let mut all = parts.outside(atoms.sets().white) & atoms.sets().all;
+        let mut foreign = Self::default();
+        if let Some(number) = runs.iter().position(|run| run.max != usize::MAX) {
+            let numbers = runs.remove(number);
+            let part = atoms.sets().all & !parts.outside(numbers.body);
+            if numbers.prefix != 0 || part != numbers.body || runs.iter().any(|run| run.body & part != 0) {
+                return None;
+            }
+            foreign.numbers = Some(numbers);
+            all &= !part;
+        }
+        if all == 0 {
+            return runs.is_empty().then_some(foreign);
+        }
+        let (words, other) = match runs[..] {
+            [] => (0, 0),
+            [words] => (words.body, 0),
+            [words, other] if other.prefix == 0 && words.body & other.body == 0 => (words.body, other.body),
+            _ => return None,
+        };
+        let prefix = runs.first().map_or(0, |words| words.prefix & !words.body);
+        let rare = all & !(words | other);
+        let is_exact = |set: AtomSet| prefix & set == 0 || prefix & set == set;
+        let is_unlimited = runs.iter().all(|run| run.max == usize::MAX);
+        if !is_unlimited || !parts.hold_together(all) || !is_exact(rare) || !is_exact(other) {
+            return None;
+        }
+        (foreign.all, foreign.words, foreign.other, foreign.rare) = (all, words, other, rare);
+        foreign.rare_before_word = prefix & rare != 0;
+        foreign.other_before_word = (words != 0 && other != 0).then_some(prefix & other != 0);
+        Some(foreign)
+    }
 }
 
 /// Does the pattern match white space up to its last line end? `None` if its arms for white space do not fit.
@@ -238,17 +371,24 @@ fn text_arms(arms: &[Arm]) -> Option<TextArms<'_>> {
         let suffix = run.suffix.as_ref();
         sorted.words = Some(WordArm { prefix: run.prefix, upper: run.body, lower: 0, suffix });
     }
-    let [first, second] = runs[..] else { return None };
-    let is_other = first.max == usize::MAX && first.tail != 0;
-    let (numbers, other) = if is_other { (second, first) } else { (first, second) };
+    let (numbers, other) = match runs[..] {
+        [other] => (None, other),
+        [other, numbers] if other.max == usize::MAX && other.tail != 0 => (Some(numbers), other),
+        [numbers, other] => (Some(numbers), other),
+        _ => return None,
+    };
     // Words must come before other text, so that a character which could begin either one begins a word.
-    if before_words > usize::from(!is_other) {
+    let numbers_are_first = numbers.is_some_and(|numbers| std::ptr::eq(numbers, runs[0]));
+    if before_words > usize::from(numbers_are_first) {
         return None;
     }
-    if numbers.tail != 0 || numbers.suffix.is_some() || other.suffix.is_some() || other.max != usize::MAX {
+    if numbers.is_some_and(|numbers| numbers.tail != 0 || numbers.suffix.is_some()) {
         return None;
     }
-    (sorted.numbers, sorted.other) = (Some(numbers), Some(other));
+    if other.suffix.is_some() || other.max != usize::MAX {
+        return None;
+    }
+    (sorted.numbers, sorted.other) = (numbers, Some(other));
     Some(sorted)
 }
 

@@ -10,8 +10,9 @@ use super::blocks::{ASCII_BATCH, Block, Blocks};
 use super::contractions::Contractions;
 use super::rules::{ClassTables, Rules};
 use crate::error::Result;
-use crate::pattern::arm_scanner::{ArmScanner, WhiteSpace};
+use crate::pattern::arm_scanner::ArmScanner;
 use crate::pattern::atoms::Atoms;
+use crate::pattern::runs::WhiteSpace;
 
 /// The most ends that one step of the walk finds: one for each character of a block, and one that was open before.
 const STEP_ENDS: usize = PLANE_BITS + 1;
@@ -26,8 +27,7 @@ pub(in crate::pattern) struct PlaneTables {
     pub(super) classes: ClassTables,
 }
 
-/// Emits the ends of all matches of `text`, several at a time. Matches leave no gaps, as every character starts a match
-/// of some arm.
+/// Emits the ends of all matches of `text`, and of the gaps between them, several at a time.
 #[inline]
 pub(in crate::pattern) fn for_each_ends<A, F>(
     tables: &PlaneTables,
@@ -175,7 +175,12 @@ impl<'a, A: Atoms> Walk<'a, A> {
             return;
         }
         self.source.next_into(next);
-        let mut found = self.carry.boundaries(&self.tables.rules, block.planes(), next.planes());
+        let rules = &self.tables.rules;
+        let mut found = if rules.parts {
+            self.carry.boundaries::<true>(rules, block.planes(), next.planes())
+        } else {
+            self.carry.boundaries::<false>(rules, block.planes(), next.planes())
+        };
         if found.contractions != 0
             && let Some(contractions) = &self.tables.contractions
         {
@@ -209,7 +214,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
         self.last = end;
     }
 
-    /// Runs the arms at the last end and adds the end of their match.
+    /// Runs the arms at the last end and adds the end of their match, or of the gap there.
     fn match_by_arms(&mut self) {
         let end = self.arms.end_of_match(self.text, self.last, &mut self.white);
         self.push(end);

@@ -16,7 +16,7 @@ fn check_cut(splitter: &Splitter, pattern: &str, text: &str, cut: usize) {
     assert_eq!(parts, spans(splitter, text).unwrap(), "{pattern} on {text:?} cut at {cut}");
 }
 
-fn check_all_cuts(splitter: &Splitter, pattern: &str, text: &str) -> usize {
+pub(super) fn check_all_cuts(splitter: &Splitter, pattern: &str, text: &str) -> usize {
     let (mut from, mut count) = (0, 0);
     while let Some(cut) = splitter.safe_cut(text, from) {
         assert!(cut >= from && cut > 0 && cut < text.len());
@@ -94,9 +94,13 @@ fn other_plans_have_no_safe_cut() {
 #[test]
 fn text_that_nothing_surely_matches_is_not_cut() {
     // The space may be in the text between two matches.
+    assert_eq!(splitter(r"x|\p{Lu}+").safe_cut("a b c", 0), None);
+    assert_eq!(splitter(r"x|\p{Lu}+").safe_cut("a b C", 0), None);
+    assert_eq!(splitter(r"x|\p{Lu}+").safe_cut("a b.C", 0), Some(4));
+    // All matches are runs of one class, which end where the class does.
     assert_eq!(splitter(r"\p{Lu}+").safe_cut("a b c", 0), None);
-    assert_eq!(splitter(r"\p{Lu}+").safe_cut("a b C", 0), None);
-    assert_eq!(splitter(r"\p{Lu}+").safe_cut("a b.C", 0), Some(4));
+    assert_eq!(splitter(r"\p{Lu}+").safe_cut("a b C", 0), Some(4));
+    assert_eq!(splitter(r"\p{Lu}+").safe_cut("a C b", 3), Some(3));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::description::Split;
 use crate::pattern::{BackwardSplit, FirstPretoken, GrowingSplit, Splitter};
 
 /// Grows a text by the pieces of these lengths, in characters, and compares every state.
-fn check(splitter: &Splitter, text: &str, steps: &[usize]) {
+pub(super) fn check(splitter: &Splitter, text: &str, steps: &[usize]) {
     assert!(splitter.grows());
     let mut split = GrowingSplit::default();
     let mut certain: Vec<(usize, usize)> = Vec::new();
@@ -27,7 +27,7 @@ fn check(splitter: &Splitter, text: &str, steps: &[usize]) {
 }
 
 /// Grows a text at its start, character by character, with steps back to what it was, and compares every pretoken.
-fn check_backwards(splitter: &Splitter, text: &str, back: usize) {
+pub(super) fn check_backwards(splitter: &Splitter, text: &str, back: usize) {
     let mut split = BackwardSplit::default();
     // By the length of the ending.
     let mut first: Vec<Option<FirstPretoken>> = vec![None; text.len() + 1];

@@ -6,6 +6,7 @@ mod oracle;
 mod planes;
 mod plans;
 mod rewrites;
+mod sequences;
 mod translate;
 
 use std::collections::BTreeSet;

@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard};
 use proptest::prelude::*;
 use tokenmill_kernels::cpu;
 
-use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, is_slow, pattern_named, splitter};
+use super::{DEEPSEEK_V3, EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, is_slow, pattern_named, splitter};
 use crate::pattern::atoms::{self, Atoms};
 use crate::pattern::planes::PlaneScanner;
 use crate::pattern::planes::walk::for_each_ends;
-use crate::pattern::{Engine, ScanScratch};
+use crate::pattern::{Engine, ScanScratch, SplitStep};
 use crate::span::Span;
 
 /// The patterns of Qwen 2.5 and 3 as their files contain them, Mistral's, o200k without suffix, and similar ones.
@@ -37,10 +37,41 @@ const FAMILY: [&str; 13] = [
     r"[[^\r\n\p{L}\p{N}]ぁ-ゖ]?[\p{L}&&[^ぁ-ゖ]]+|\p{N}{1,3}| ?[[^\s\p{L}\p{N}]ぁ-ゖ]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 ];
 
-/// Patterns that look similar but do not belong to the family.
-const OTHERS: [&str; 12] = [
-    // Something is left out.
+/// The wider family: led words, and characters that are in no arm or only the prefix of a word.
+const WIDER: [&str; 6] = [
+    DEEPSEEK_V3,
     r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{Nd}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"'s|'t|[^\r\n\p{L}\p{Nd}\p{P}\p{S}]?[\p{L}\p{M}]+|\p{Nd}{1,2}| ?[\p{P}\p{S}]+[\r\n]*|\s+(?!\S)|\s+",
+    r"[!-/][a-z]+| ?\p{L}+| ?[\p{P}\p{S}]+|\s*[\r\n]|\s+(?!\S)|\s",
+    r"[!'][A-Za-z]+|[^\r\n\p{N}\p{P}\p{S}]?\p{L}+| ?\p{N}+|[\p{P}\p{S}]+[\r\n]*|\s+(?!\S)|\s+",
+    // Case, and numbers that nothing matches.
+    r"[^\r\n\p{L}\p{P}\p{S}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+];
+
+/// Sequences with parts: those of DeepSeek-V3, StarCoder and the first steps of Falcon, and similar ones.
+fn sequences() -> Vec<Vec<String>> {
+    let (gpt2, cl100k, o200k) = (pattern_named("gpt2"), pattern_named("cl100k"), pattern_named("o200k"));
+    let punctuation = r"[!-/:-@\[-`{-~\p{P}]+";
+    let of = |steps: &[&str]| steps.iter().map(|&step| step.to_owned()).collect();
+    vec![
+        of(&[r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK_V3]),
+        of(&["[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK_V3]),
+        of(&[r"\p{N}", &gpt2]),
+        of(&[punctuation, &gpt2]),
+        of(&[r"\p{N}+", &gpt2]),
+        of(&[r"\p{N}{1,2}", &cl100k]),
+        of(&[r"[\p{Han}&&\p{L}]+", &cl100k]),
+        of(&[r"\p{N}{1,3}", r"[ぁ-ゖ+-]+", &cl100k]),
+        of(&[r"\p{N}", &o200k.replace('/', "")]),
+        of(&[r"[\p{Lu}\x00-\x08]+", WIDER[3]]),
+        // Nothing matches what is in the other part.
+        of(&[r"[^\p{L}\p{M}\p{P}\p{S}\s]+", DEEPSEEK_V3]),
+    ]
+}
+
+/// Patterns that look similar but do not belong to the family.
+const OTHERS: [&str; 11] = [
+    // Something is left out.
     r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)",
     // Rules for white space that are in another order, or different.
     r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s*[\r\n]+|\s+",
@@ -81,9 +112,13 @@ fn family() -> Vec<Pair> {
     let known = ["gpt2", "cl100k", "qwen2", "o200k"].map(pattern_named);
     known
         .into_iter()
-        .chain(FAMILY.map(str::to_owned))
-        .map(|pattern| {
-            let splitter = splitter(&pattern);
+        .chain(FAMILY.into_iter().chain(WIDER).map(str::to_owned))
+        .map(|pattern| vec![pattern])
+        .chain(sequences())
+        .map(|steps| {
+            let given: Vec<SplitStep> = steps.iter().map(|step| SplitStep::Pattern(step.clone())).collect();
+            let splitter = Splitter::compile_steps(&given).unwrap().unwrap();
+            let pattern = steps.join(" then ");
             assert!(has_planes(&splitter), "{pattern} is run by the {}", splitter.plan());
             Pair { pattern, splitter }
         })
@@ -191,8 +226,8 @@ fn planes_agree_on_every_pair_and_triple_at_every_phase() {
 fn planes_agree_where_the_text_ends() {
     let (_lock, levels) = levels();
     let pairs = family();
-    let end = "don't 12345 STOP  \n \n  it's!!\n/'ll\u{301}中A\r\n  ";
-    for filler in ["a", " ", "\n", "1", "!", "A", "中", "\u{301}"] {
+    let end = "don't 12345 STOP  \n \n  it's!!\n/'ll\u{301}中A\r\n  \0.aé\0\0\u{3097}";
+    for filler in ["a", " ", "\n", "1", "!", "A", "中", "\u{301}", "\0"] {
         for length in (0..140).step_by(if is_slow() { 1 } else { 3 }) {
             let text = filler.repeat(length) + end;
             for (at, _) in text.char_indices().filter(|&(at, _)| at + end.len() >= text.len()) {
@@ -255,6 +290,12 @@ fn planes_agree_on_long_runs() {
         "  \u{3000}",
         "😀",
         "\u{200B}",
+        "\u{200B}a",
+        ".aé",
+        ".a",
+        "\u{3097}",
+        "ま・",
+        "1中",
     ];
     let pairs = family();
     for unit in units {
@@ -275,7 +316,7 @@ fn edgy_text(characters: std::ops::Range<usize>) -> impl Strategy<Value = String
         8 => prop::sample::select(plain).prop_map(String::from),
         2 => (prop::sample::select(&EDGES[..]), 2..70_usize).prop_map(|(c, n)| String::from(c).repeat(n)),
         4 => prop::sample::select(
-            &["'s", "'LL", "'ſ", "'s's", "it's", "'re", "\r\n", "  ", " a", "\n\n", "don't", "HTTPServer", "!\n/", " \n "][..]
+            &["'s", "'LL", "'ſ", "'s's", "it's", "'re", "\r\n", "  ", " a", "\n\n", "don't", "HTTPServer", "!\n/", " \n ", "!a", " !ab", ".aé", "・", "ま゛", "\0a", "\u{3097}"][..]
         ).prop_map(str::to_owned),
         1 => any::<char>().prop_map(String::from),
     ];
