@@ -18,7 +18,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CL
 
 
 def decode(content: bytes) -> str:
-    """Text in UTF-8, without a byte-order mark. Python imports its codec for that late."""
+    """The text of UTF-8 bytes, without a byte-order mark.
+
+    The codec ``utf-8-sig`` does the same, but Python imports it on first use, and a forked child waits for
+    ever for an import that a thread of its parent had begun.
+    """
     return content.removeprefix(codecs.BOM_UTF8).decode()
 
 

@@ -12,15 +12,7 @@ from ._forks import waited_for
 from .errors import FormatError, TrainingError
 from .sources import expand
 
-__all__ = [
-    "SupportsArrow",
-    "check_rows",
-    "expand",
-    "merge_filter",
-    "misuse",
-    "settings_of",
-    "weights",
-]
+__all__ = ["SupportsArrow", "check_rows", "expand", "merge_filter", "misuse", "settings_of", "weights"]
 
 _HOW_READ = ("documents", "column", "num_threads", "return_ids")
 """Options that say how texts reach the training, and not what is learned of them."""

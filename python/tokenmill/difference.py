@@ -337,9 +337,7 @@ def diff(a: Tokenizer, b: Tokenizer, *, texts: str | Iterable[str] = ()) -> Diff
 
 def _texts(texts: Any) -> list[str]:
     """The texts as the encoder takes them: lone surrogates are replaced."""
-    return [
-        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for text in each_text(texts)
-    ]
+    return [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in each_text(texts)]
 
 
 def _changed(a: dict[str, Any], b: dict[str, Any], names: tuple[str, ...]) -> tuple[Changed, ...]:

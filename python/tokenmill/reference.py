@@ -474,7 +474,4 @@ def corpus_rows(corpus: Mapping[Pretoken[S], int]) -> list[str]:
 def show(symbol: bytes | str) -> str:
     """Show a symbol in print: `␣` for a space, escapes for what does not print or is no character."""
     text = symbol.decode(errors="backslashreplace") if isinstance(symbol, bytes) else symbol
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode()
-        for char in text.replace(" ", "␣")
-    )
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text.replace(" ", "␣"))

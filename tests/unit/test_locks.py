@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import os
 import re
 import subprocess
@@ -47,6 +48,12 @@ def test_no_method_is_left_out(native: Any) -> None:
         assert [*pairs.METHODS[name]] == pairs.methods(of), f"give {name} its calls in pairs.py"
 
 
+@pytest.mark.parametrize("name", pairs.METHODS)
+def test_what_may_have_a_hash_has_one(native: Any, name: str) -> None:
+    made = pairs.fresh()[name]()
+    assert type(made).__hash__ is None or isinstance(hash(made), int)
+
+
 def test_members_that_tell_tokenizers_apart_in_pairs(native: Any) -> None:
     assert {*pairs.QUICK} <= {*pairs.members(native.Tokenizer)}
     run("quick", seconds=300)
@@ -77,9 +84,31 @@ def python_files() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if "cli" not in path.parts]
 
 
+BUILT_IN = {"utf-8", "utf-16", "utf-32", "ascii", "latin-1"}
+"""Encodings for which Python imports no codec."""
+
+
 def is_import(node: ast.AST) -> bool:
     is_call = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
-    return is_call or isinstance(node, ast.Import | ast.ImportFrom)
+    return is_call or imports_codec(node) or isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def imports_codec(node: ast.AST) -> bool:
+    """Whether it encodes or decodes with a codec that Python imports when it is first used."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    first = node.args[:1] if node.func.attr in ("encode", "decode") else []
+    named = [keyword.value for keyword in node.keywords if keyword.arg == "encoding"]
+    names = [name.value for name in first + named if isinstance(name, ast.Constant)]
+    return any(isinstance(name, str) and is_codec(name) for name in names)
+
+
+def is_codec(name: str) -> bool:
+    """Whether it is the name of an encoding for which a codec is imported."""
+    try:
+        return codecs.lookup(name).name not in {codecs.lookup(known).name for known in BUILT_IN}
+    except LookupError:  # a text that a tokenizer encodes
+        return False
 
 
 @pytest.mark.parametrize("path", python_files(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
@@ -96,6 +125,13 @@ def test_a_fork_waits_for_imports_that_come_late(path: Path) -> None:
     # That of a module which every start of Python imports.
     loaded = {"from importlib import import_module"}
     assert {ast.unparse(node) for node in late - waited} <= loaded
+
+
+def test_codecs_that_are_imported_late_are_found() -> None:
+    for call in ('b.decode("utf-8-sig")', 's.encode("utf-16-le", "replace")', 'p.open(encoding="cp1252")'):
+        assert imports_codec(ast.parse(call).body[0].value), call  # type: ignore[attr-defined]
+    for call in ('b.decode("utf-8")', "b.decode()", 'tok.encode("low new")', 'p.read_text(encoding="ascii")'):
+        assert not imports_codec(ast.parse(call).body[0].value), call  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("path", python_files(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
