@@ -282,7 +282,7 @@ impl Endings {
             for merge in merges {
                 let index = |id| model.tokens.index_of(id);
                 if let (Some(result), Some(right)) = (index(merge.result), index(merge.right)) {
-                    // A token that has its id with another one need not be what the merge makes.
+                    // Where tokens share an id, this need not be the token that the merge makes.
                     let ends = model.tokens.bytes(result).ends_with(end_of_word.symbol.as_bytes());
                     marked[result] |= marked[right] && ends;
                 }

@@ -8,7 +8,7 @@
 //! linear time for any text.
 use super::arms::{Arm, Case, Literals, Run, cuts, starts, within};
 use super::atoms::{AtomSet, Atoms, MAX_ATOMS};
-use super::parts::Parts;
+use super::partition::Partition;
 use super::runs::{ReadRuns, WhiteSpace, is_at};
 use crate::error::Result;
 use crate::span::Span;
@@ -18,8 +18,9 @@ use crate::span::Span;
 pub(super) struct ArmScanner<A> {
     atoms: A,
     arms: Vec<Arm>,
-    parts: Parts,
-    /// The atoms before which white space ends as it does at the end of a text.
+    parts: Partition,
+    /// The atoms of other parts than that of white space. Before them a run of white space ends as at the end of a
+    /// text.
     white_ends: AtomSet,
     /// The atoms of all characters that may be in a match.
     matched: AtomSet,
@@ -34,7 +35,7 @@ pub(super) const MAX_CUT_DISTANCE: usize = 64 * 1024;
 
 impl<A: Atoms> ArmScanner<A> {
     /// There must be at most 32 arms.
-    pub(super) fn new(atoms: A, arms: Vec<Arm>, parts: Parts) -> Self {
+    pub(super) fn new(atoms: A, arms: Vec<Arm>, parts: Partition) -> Self {
         let mut first = [0; MAX_ATOMS];
         for (i, arm) in arms.iter().enumerate() {
             let starts = starts(&atoms, arm);
@@ -66,12 +67,12 @@ impl<A: Atoms> ArmScanner<A> {
         self.first[usize::from(atom)]
     }
 
-    /// The parts of the characters, between which a text is always cut.
-    pub(super) fn parts(&self) -> &Parts {
+    /// The parts of the characters. A text is cut wherever the part changes.
+    pub(super) fn parts(&self) -> &Partition {
         &self.parts
     }
 
-    /// Does white space before this atom end as it does at the end of a text?
+    /// Does a run of white space before this atom end as at the end of a text?
     pub(super) fn ends_white(&self, atom: u8) -> bool {
         self.white_ends >> atom & 1 == 1
     }
@@ -81,7 +82,7 @@ impl<A: Atoms> ArmScanner<A> {
         let mut atoms = text.chars().map(|c| self.atoms.of(u32::from(c)));
         let mut last = None;
         atoms.all(|atom| {
-            let is_cut = last.replace(atom).is_some_and(|last| !self.parts.are_same(last, atom));
+            let is_cut = last.replace(atom).is_some_and(|last| !self.parts.same_part(last, atom));
             self.matched >> atom & 1 == 0 && !is_cut
         })
     }
@@ -106,7 +107,7 @@ impl<A: Atoms> ArmScanner<A> {
                 (at, done) = (end, end);
                 continue;
             }
-            if done < at && !self.parts.are_same(before, atom) {
+            if done < at && !self.parts.same_part(before, atom) {
                 emit(Span::new(done, at), false)?;
                 done = at;
             }
@@ -158,7 +159,7 @@ impl<A: Atoms> ArmScanner<A> {
         while end < bytes.len() {
             let (atom, width) = self.atoms.at(bytes, end);
             let is_gap =
-                self.parts.are_same(first, atom) && self.match_at(bytes, end, atom, width, white).is_none();
+                self.parts.same_part(first, atom) && self.match_at(bytes, end, atom, width, white).is_none();
             if !is_gap {
                 break;
             }
@@ -167,7 +168,7 @@ impl<A: Atoms> ArmScanner<A> {
         end
     }
 
-    /// Is the end of a run of white space the end of the text, or as good as that?
+    /// Does the run of white space that ends here end as at the end of a text?
     #[inline]
     fn is_white_end(&self, bytes: &[u8], at: usize) -> bool {
         at == bytes.len() || self.white_ends != 0 && is_at(&self.atoms, bytes, at, self.white_ends)

@@ -1,26 +1,25 @@
 //! Folds the steps of a sequence of splits into the arms of one scanner.
 //!
-//! In: the trees of the steps; each divides the pretokens of the one before. Out: arms that find the pretokens of all
-//! steps in one pass, and the parts of the characters; or the obstacle that prevents it.
+//! In: the syntax trees of the steps, each of which splits the pretokens of the step before. Out: the arms that find
+//! the pretokens of all steps in one pass, and the partition of the characters; or the obstacle that prevents folding.
 //!
-//! All steps but the last must be made of classes: each match is a run of characters of one class, of at most some
-//! length. Then what the last step gets is known from the characters alone:
-//! - A class without a limit on its runs divides the text where it begins and ends, so every arm of the last step is
-//!   divided in two: one with the characters of the class, one with the others. No match has both.
-//! - A class with a limit gives short pretokens. If the last step certainly leaves each of them whole, they become an
-//!   arm, and the other arms lose the characters of the class.
+//! Every step but the last must be a class step: its matches are runs of one class of characters, perhaps with a limit
+//! on their length, as in `\p{N}{1,3}`. The last step is then changed as follows:
+//! - A class without a limit cuts the text where a run of it begins or ends. So each arm of the last step becomes two:
+//!   one for text of the class, one for other text.
+//! - A class with a limit is matched by an arm of its own, and all other arms lose its characters. This is done only if
+//!   the last step would not split such a match again.
 //!
-//! No match of a class has other characters, so a last step that is made of one is divided there too.
-//!
-//! The last step looks beyond its matches only after white space, and there a character of another
-//! [part](super::parts) is like the end of the text.
+//! The class of a class step becomes a part of the [partition](super::partition), because the text is always cut
+//! where it begins or ends. The only arms that look behind their match are those of white space. To them a character
+//! of another part is like the end of the text.
 use super::arms::{Arm, Case, Literals, Run, starts};
 use super::atoms::{AtomSet, Atoms};
 use super::lower::{MAX_ARMS, Obstacle, lower};
-use super::parts::Parts;
+use super::partition::Partition;
 use super::syntax::Node;
 
-/// Is a step made of runs of one class? Only such a step may be followed by another one.
+/// Is this a class step? Only class steps can be folded into the step after them.
 pub(super) fn is_class_step(node: &Node) -> bool {
     match node {
         Node::Concat(nodes) | Node::Alt(nodes) => nodes.len() == 1 && is_class_step(&nodes[0]),
@@ -31,7 +30,7 @@ pub(super) fn is_class_step(node: &Node) -> bool {
 }
 
 /// Lowers the steps over these atoms and folds them.
-pub(super) fn lower_and_fold(nodes: &[Node], atoms: &dyn Atoms) -> Result<(Vec<Arm>, Parts), Obstacle> {
+pub(super) fn lower_and_fold(nodes: &[Node], atoms: &dyn Atoms) -> Result<(Vec<Arm>, Partition), Obstacle> {
     let (mut steps, mut classes) = (Vec::new(), Vec::new());
     for node in nodes {
         match lower(node, atoms) {
@@ -46,11 +45,11 @@ pub(super) fn lower_and_fold(nodes: &[Node], atoms: &dyn Atoms) -> Result<(Vec<A
     fold(steps, atoms).ok_or(Obstacle::Form)
 }
 
-/// Folds the steps, the last one first. `None` if that is not exact.
-fn fold(mut steps: Vec<Vec<Arm>>, atoms: &dyn Atoms) -> Option<(Vec<Arm>, Parts)> {
-    let (mut arms, mut parts) = (steps.pop()?, Parts::ONE);
+/// Folds the steps into the last one, from right to left. `None` if the result would not be exact.
+fn fold(mut steps: Vec<Vec<Arm>>, atoms: &dyn Atoms) -> Option<(Vec<Arm>, Partition)> {
+    let (mut arms, mut parts) = (steps.pop()?, Partition::ONE);
     if let Some((body, _)) = class_of(&arms) {
-        parts.divide(body);
+        parts.refine(body);
     }
     for step in steps.iter().rev() {
         let (body, max) = class_of(step)?;
@@ -64,12 +63,12 @@ fn fold(mut steps: Vec<Vec<Arm>>, atoms: &dyn Atoms) -> Option<(Vec<Arm>, Parts)
             return None;
         }
         arms.extend(others);
-        parts.divide(body);
+        parts.refine(body);
     }
     (arms.len() <= MAX_ARMS).then_some((arms, parts))
 }
 
-/// The class of a step that is made of its runs, and the most characters of a run.
+/// The class of a class step, and the most characters that one match may have.
 fn class_of(arms: &[Arm]) -> Option<(AtomSet, usize)> {
     match arms {
         [Arm::Run(Run { prefix: 0, needs_prefix: false, body, max, tail: 0, suffix: None })] => {
@@ -79,13 +78,19 @@ fn class_of(arms: &[Arm]) -> Option<(AtomSet, usize)> {
     }
 }
 
-/// Is every text of at most `max` characters from this set certainly one match of the arms, or one gap?
-fn leaves_whole(arms: &[Arm], parts: &Parts, atoms: &dyn Atoms, set: AtomSet, max: usize) -> Option<bool> {
+/// Do the arms certainly leave every text whole that has at most `max` characters, all from this set?
+fn leaves_whole(
+    arms: &[Arm],
+    parts: &Partition,
+    atoms: &dyn Atoms,
+    set: AtomSet,
+    max: usize,
+) -> Option<bool> {
     if max == 1 {
         return Some(true);
     }
     let arms = restricted(arms, atoms, set)?;
-    // The first of them matches from every character on, as far as it can.
+    // Without an arm the text is a gap. Otherwise the first arm must match all of it, wherever it begins.
     let is_whole = match arms.first() {
         None => true,
         Some(Arm::Run(run)) => {
@@ -93,11 +98,11 @@ fn leaves_whole(arms: &[Arm], parts: &Parts, atoms: &dyn Atoms, set: AtomSet, ma
         }
         Some(_) => false,
     };
-    Some(is_whole && parts.hold_together(set))
+    Some(is_whole && parts.in_one_part(set))
 }
 
-/// The arms that match the same in a text of these characters alone. `None` if that cannot be said: if some white
-/// space is among them and some is not, and an arm has a rule for white space.
+/// The arms restricted to these characters: in a text that has no others they match the same. `None` if there is an
+/// arm for white space, and some white space is in the set and some is not.
 fn restricted(arms: &[Arm], atoms: &dyn Atoms, set: AtomSet) -> Option<Vec<Arm>> {
     let mut restricted = Vec::new();
     for arm in arms {

@@ -39,7 +39,7 @@ mod fold;
 mod growing;
 pub mod known;
 mod lower;
-mod parts;
+mod partition;
 mod planes;
 mod rewrites;
 mod runs;
@@ -222,7 +222,11 @@ impl Splitter {
     /// linear plan and `(?:a|b)*+c` in the backtracking plan, whose limit counts only backtracking.
     #[inline]
     pub fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
-        self.for_each_match(text, |span, _| if span.is_empty() { Ok(()) } else { emit(span) })
+        match &self.engine {
+            Engine::Scanner(scanner) => scanner.for_each(text, emit),
+            Engine::CustomScanner(scanner) => scanner.for_each(text, emit),
+            _ => self.for_each_match(text, |span, _| if span.is_empty() { Ok(()) } else { emit(span) }),
+        }
     }
 
     /// As [`Self::for_each`], but `emit` gets the ends of several pretokens at a time, in order. All pretokens

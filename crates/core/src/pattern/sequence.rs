@@ -1,7 +1,7 @@
 //! Splits that follow one another, each of which divides the pretokens of the one before.
 //!
-//! In: the steps, and then texts. Out: the pretokens that the last step leaves. Steps that [`fold`](super::fold) can
-//! join have become one scanner before, so that most sequences are no longer any here.
+//! In: the steps, and then texts. Out: the pretokens of the last step. [`fold`](super::fold) makes one scanner of most
+//! sequences; only steps that it cannot fold are run one after the other here.
 use regex_syntax::hir::ClassUnicode;
 
 use super::arm_scanner::MAX_CUT_DISTANCE;
@@ -44,7 +44,7 @@ impl SplitStep {
 pub(super) struct Sequence(Vec<Splitter>);
 
 impl Splitter {
-    /// Compiles splits that follow one another. `None` for a class that no scanner can run.
+    /// Compiles splits that follow one another. `None` if a class has no scanner.
     ///
     /// # Errors
     /// As [`Self::compile`], at the index of the step.
@@ -78,7 +78,7 @@ impl Splitter {
         })
     }
 
-    /// How often a text is read: once for each step that was not joined with the one after it.
+    /// The number of passes over a text: one for each step that is not folded into the step after it.
     pub(crate) fn passes(&self) -> usize {
         match &self.engine {
             Engine::Sequence(sequence) => sequence.0.len(),
@@ -86,8 +86,8 @@ impl Splitter {
         }
     }
 
-    /// The split that gives the pretokens of this text: the only step of a sequence that finds a match. `None` if
-    /// that is not one step. A text that stays whole is split by [`Split::Whole`].
+    /// A single split that gives the pretokens of this text: for a sequence the only step that finds a match, or
+    /// [`Split::Whole`] if the text stays whole. `None` if several steps find matches.
     pub(crate) fn only_split(&self, text: &str) -> Option<&Self> {
         static WHOLE: Splitter = Splitter { engine: Engine::Whole };
         let Engine::Sequence(sequence) = &self.engine else { return Some(self) };
@@ -141,7 +141,7 @@ impl Sequence {
         self.0.iter().all(|step| step.ignores(text))
     }
 
-    /// See [`Splitter::cuts_between`]: a step cuts, and those before it have nothing to do with these characters.
+    /// See [`Splitter::cuts_between`]. A step must cut, and the steps before it must match neither character.
     pub(super) fn cuts_between(&self, left: char, right: char) -> bool {
         let ignores = |step: &Splitter, c: char| step.ignores(c.encode_utf8(&mut [0; 4]));
         for step in &self.0 {
@@ -170,7 +170,7 @@ impl Sequence {
     }
 }
 
-/// Splits a text that begins at `base`, one step after the other.
+/// Splits a text that begins at byte `base`, first by the first step, then each piece by the others.
 fn divide(
     steps: &[Splitter],
     text: &str,
@@ -178,7 +178,7 @@ fn divide(
     emit: &mut dyn FnMut(Span) -> Result<()>,
 ) -> Result<()> {
     let Some((step, rest)) = steps.split_first() else { return emit(Span::new(base, base + text.len())) };
-    // An error of `emit`, and that of a later step, is placed already.
+    // The position of an error of `emit` or of a later step is right already.
     let mut is_ours = true;
     let split = step.for_each(text, |span| {
         divide(rest, &text[span.start..span.end], base + span.start, emit).inspect_err(|_| is_ours = false)

@@ -1,19 +1,20 @@
-//! Steps that do nothing but cut: they become one splitter, which the engine runs in place of the steps.
+//! Recognizes steps that only cut: one splitter then runs in place of the steps.
+//!
+//! In: the description of the steps. Out: the splits, or `None`.
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::characters::{numeric, punctuation};
 use crate::description::{Behavior, Pattern, PreTokenizer};
 use crate::pattern::SplitStep;
 
-/// The steps as splits that follow one another. `None` if a step drops text or changes it, or joins a match with the
-/// text beside it.
+/// The splits that these steps are. `None` if a step drops or changes text, or joins a match to the text beside it.
 pub(crate) fn only_splits(steps: &[PreTokenizer]) -> Option<Vec<SplitStep>> {
     steps.iter().map(only_split).collect()
 }
 
 fn only_split(step: &PreTokenizer) -> Option<SplitStep> {
     match step {
-        // Matches and the text between them are pieces alike, so they may be swapped.
+        // Matches and the text between them both become pieces, so `invert` makes no difference.
         PreTokenizer::Split { pattern, behavior: Behavior::Isolated, .. } => match pattern {
             Pattern::Regex(regex) => Some(SplitStep::Pattern(regex.clone())),
             Pattern::Literal(literal) => {

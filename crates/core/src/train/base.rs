@@ -27,9 +27,9 @@ impl Base {
     /// The base that a tokenizer is.
     ///
     /// # Errors
-    /// A training error for hooks, for another model than byte-pair encoding over all bytes, for a token that several
-    /// merges make, and for a merge that comes before one of its parts: training makes none of these. What
-    /// [`Engine::merges`] gives.
+    /// A training error if the tokenizer has hooks, if its model is not byte-pair encoding over all bytes, if several
+    /// merges make one token, or if a merge comes before one that makes a part of it. The errors of
+    /// [`Engine::merges`].
     pub fn new(engine: &Engine) -> Result<Self> {
         let wrong = |reason: String| Err(Error::training(reason).at("base"));
         let mut description = engine.description().clone();

@@ -219,7 +219,7 @@ fn first_pretoken<A: Atoms>(
         return FirstPretoken { end, is_match: true };
     }
     // Adjacent gaps of one part are one pretoken.
-    let joins = || scanner.parts().are_same(atom, scanner.atoms().at(text, width).0);
+    let joins = || scanner.parts().same_part(atom, scanner.atoms().at(text, width).0);
     let gap = behind.filter(|behind| !behind.is_match && joins()).map_or(0, |behind| behind.end);
     FirstPretoken { end: width + gap, is_match: false }
 }

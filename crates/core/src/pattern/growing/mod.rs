@@ -194,7 +194,7 @@ impl GrowingSplit {
             Some(before) => Some(self.open[before].first_atom),
             None => self.gap.map(|(_, atom)| atom),
         };
-        let is_other = before.is_some_and(|before| !scanner.parts().are_same(before, atom));
+        let is_other = before.is_some_and(|before| !scanner.parts().same_part(before, atom));
         if is_other { Found::OtherGap } else { Found::Gap }
     }
 

@@ -8,7 +8,7 @@
 //! added to the word of all runs, each carry ends at the bit after its run.
 use tokenmill_kernels::planes::Planes;
 
-use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, RARE, Rules, SPACE, UPPER, WHITE};
+use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, Rules, SPACE, UNMATCHED, UPPER, WHITE};
 
 /// The result for one block: where matches start, and where the arms have to decide.
 #[derive(Debug, Clone, Copy)]
@@ -60,20 +60,20 @@ pub(super) struct Carry {
     blank_newline: u64,
     /// Is a boundary still undecided? That is so if the block ends in white space after a line end.
     open: bool,
-    parts: PartsCarry,
+    extended: ExtendedCarry,
 }
 
-/// What the next block has to know where the characters are in several parts, or some are rare.
+/// What the next block has to know for a pattern of the extended family.
 #[derive(Debug, Clone, Copy, Default)]
-struct PartsCarry {
+struct ExtendedCarry {
     foreign: u64,
-    rare: u64,
+    unmatched: u64,
     /// Other text that is not foreign.
     own_other: u64,
-    /// The first characters of led words.
-    led: u64,
-    /// Is the next character in a led word, if it is one of its letters?
-    in_led: bool,
+    /// The prefixes of prefixed words.
+    prefixes: u64,
+    /// Does the block end in the letters of a prefixed word?
+    in_letters: bool,
 }
 
 /// The planes of a block, and `valid` with a bit for each character that the block has.
@@ -84,10 +84,10 @@ pub(super) struct BlockPlanes<'a> {
 }
 
 impl BlockPlanes<'_> {
-    /// Lower letters, where the plane has those and not the letters of led words.
+    /// The lower case letters. The plane has the letters of prefixed words instead, if the pattern has such words.
     #[inline]
     fn lower(self, rules: &Rules) -> u64 {
-        self.planes[LOWER] & !rules.led
+        self.planes[LOWER] & !rules.prefixed
     }
 
     #[inline]
@@ -100,7 +100,7 @@ impl BlockPlanes<'_> {
     fn own_text(self, rules: &Rules) -> u64 {
         let text = self.valid & !self.planes[WHITE];
         let words = self.planes[UPPER] | self.lower(rules);
-        let numbers = text & !(words | self.planes[OTHER] | self.planes[RARE]);
+        let numbers = text & !(words | self.planes[OTHER] | self.planes[UNMATCHED]);
         text & !self.foreign() & !(numbers & rules.numbers_apart)
     }
 }
@@ -118,10 +118,10 @@ fn before(class: u64, next: u64, distance: u32) -> u64 {
 }
 
 impl Carry {
-    /// Computes the boundaries of `block`. Only the first two characters of `next` are used. `PARTS` must be
-    /// [`Rules::parts`].
+    /// Computes the boundaries of `block`. Only the first two characters of `next` are used. `EXTENDED` must be
+    /// [`Rules::extended`].
     #[inline]
-    pub(super) fn boundaries<const PARTS: bool>(
+    pub(super) fn boundaries<const EXTENDED: bool>(
         &mut self,
         rules: &Rules,
         block: BlockPlanes<'_>,
@@ -129,51 +129,56 @@ impl Carry {
     ) -> Boundaries {
         let planes = block.planes;
         let (white, newline) = (planes[WHITE], planes[NEWLINE]);
-        let lower = if PARTS { planes[LOWER] & !rules.led } else { planes[LOWER] };
+        let lower = if EXTENDED { planes[LOWER] & !rules.prefixed } else { planes[LOWER] };
         let (space, foreign) =
-            if PARTS { (planes[SPACE] & white, planes[SPACE] & !white) } else { (planes[SPACE], 0) };
-        let rare = if PARTS { planes[RARE] } else { 0 };
+            if EXTENDED { (planes[SPACE] & white, planes[SPACE] & !white) } else { (planes[SPACE], 0) };
+        let unmatched = if EXTENDED { planes[UNMATCHED] } else { 0 };
         let upper = planes[UPPER];
         let words = upper | lower;
         let other = planes[OTHER] & !words;
         let text = block.valid & !white;
-        let numbers = text & !(words | other | rare);
-        let next_words = next.planes[UPPER] | if PARTS { next.lower(rules) } else { next.planes[LOWER] };
+        let numbers = text & !(words | other | unmatched);
+        let next_words = next.planes[UPPER] | if EXTENDED { next.lower(rules) } else { next.planes[LOWER] };
         let next_text = next.valid & !next.planes[WHITE];
         // Characters whose part is not that of the character before them.
-        let change = if PARTS { foreign ^ after(foreign, self.parts.foreign) } else { 0 };
+        let change = if EXTENDED { foreign ^ after(foreign, self.extended.foreign) } else { 0 };
 
         let after_space = after(space, self.space);
         let mut other_starts = other & !after(other, self.other) & !(after_space & rules.space_before_other);
-        if PARTS {
+        if EXTENDED {
             other_starts |= other & change;
         }
         let mut before_word = other_starts & rules.other_before_word
             | space & rules.space_before_word
             | white & !newline & rules.white_before_word;
-        let mut led_ends = 0;
-        if PARTS {
-            let led = other_starts & planes[LEAD] & before(planes[LOWER], next.planes[LOWER], 1) & rules.led;
-            led_ends = self.led_ends(planes[LOWER] & rules.led, led);
-            before_word |= led | rare & rules.rare_before_word;
+        let mut prefixed_ends = 0;
+        if EXTENDED {
+            let letter_follows = before(planes[LOWER], next.planes[LOWER], 1);
+            let prefixes = other_starts & planes[LEAD] & letter_follows & rules.prefixed;
+            prefixed_ends = self.prefixed_ends(planes[LOWER] & rules.prefixed, prefixes);
+            before_word |= prefixes | unmatched & rules.unmatched_before_word;
         }
         let mut word_starts = words & !after(words, self.words) & !after(before_word, self.before_word);
-        if PARTS {
-            word_starts |= words & (change | led_ends);
+        if EXTENDED {
+            word_starts |= words & (change | prefixed_ends);
         }
         let (only_upper, only_lower) = (upper & !lower, lower & !upper);
         let case_starts = only_upper & after(only_lower, self.only_lower) & rules.case;
         let number_starts = self.number_starts(rules, numbers, after_space);
-        let rare_starts = if PARTS { self.rare_starts(rules, rare, foreign, change, words, next) } else { 0 };
+        let unmatched_starts =
+            if EXTENDED { self.unmatched_starts(rules, unmatched, foreign, change, words, next) } else { 0 };
 
         // Line ends directly after other text are its tail.
-        let after_other =
-            if PARTS { after(other & !foreign, self.parts.own_other) } else { after(other, self.other) };
+        let after_other = if EXTENDED {
+            after(other & !foreign, self.extended.own_other)
+        } else {
+            after(other, self.other)
+        };
         let seeds = newline & (after_other | self.tail >> 63);
         let tail = newline & !newline.wrapping_add(seeds) & rules.tail;
         let blank = white & !tail;
         // The text that white space gives up its last character to: that of its own part.
-        let (own_text, next_own_text) = if PARTS {
+        let (own_text, next_own_text) = if EXTENDED {
             (text & !foreign & !(numbers & rules.numbers_apart), next.own_text(rules))
         } else {
             (text, next_text)
@@ -187,7 +192,7 @@ impl Carry {
             | other_starts
             | number_starts
             | white_starts
-            | rare_starts
+            | unmatched_starts
             | lines.starts;
 
         let leads = planes[LEAD];
@@ -200,7 +205,7 @@ impl Carry {
         doubts |= only_upper & after(both, self.both) & rules.case;
         let shared = planes[OTHER] & words;
         doubts |= other & before(shared, next.planes[OTHER] & next_words, 1);
-        if !PARTS {
+        if !EXTENDED {
             doubts |= tail & before(planes[EXTRA], next.planes[EXTRA], 1);
         }
 
@@ -215,27 +220,28 @@ impl Carry {
         self.tail = tail;
         self.blank = blank;
         self.blank_newline = newline & blank;
-        if PARTS {
-            self.parts = PartsCarry { foreign, rare, own_other: other & !foreign, ..self.parts };
+        if EXTENDED {
+            self.extended =
+                ExtendedCarry { foreign, unmatched, own_other: other & !foreign, ..self.extended };
         }
         Boundaries { starts, doubts, contractions, open: lines.open, opened: lines.opened }
     }
 
-    /// The characters directly after the letters of led words. `led` has the first characters of those in this block.
+    /// The characters directly after prefixed words. `prefixes` has the prefixes of those that begin in this block.
     #[inline]
-    fn led_ends(&mut self, letters: u64, led: u64) -> u64 {
-        let first = after(led, self.parts.led) | u64::from(self.parts.in_led);
-        let (ends, in_led) = letters.overflowing_add(first & letters);
-        (self.parts.led, self.parts.in_led) = (led, in_led);
+    fn prefixed_ends(&mut self, letters: u64, prefixes: u64) -> u64 {
+        let first = after(prefixes, self.extended.prefixes) | u64::from(self.extended.in_letters);
+        let (ends, in_letters) = letters.overflowing_add(first & letters);
+        (self.extended.prefixes, self.extended.in_letters) = (prefixes, in_letters);
         (ends | first) & !letters
     }
 
     /// Rare characters begin a match if a word of their part follows, or else a gap with those after them.
     #[inline]
-    fn rare_starts(
+    fn unmatched_starts(
         &self,
         rules: &Rules,
-        rare: u64,
+        unmatched: u64,
         foreign: u64,
         change: u64,
         words: u64,
@@ -244,7 +250,10 @@ impl Carry {
         let (next_words, next_foreign) = (next.planes[UPPER] | next.lower(rules), next.foreign());
         let own = before(words & !foreign, next_words & !next_foreign, 1) & !foreign;
         let theirs = before(words & foreign, next_words & next_foreign, 1) & foreign;
-        rare & (!after(rare, self.parts.rare) | change | (own | theirs) & rules.rare_before_word)
+        unmatched
+            & (!after(unmatched, self.extended.unmatched)
+                | change
+                | (own | theirs) & rules.unmatched_before_word)
     }
 
     #[inline]

@@ -18,6 +18,7 @@
 mod algebra;
 mod blocks;
 mod contractions;
+mod foreign;
 mod rules;
 pub(super) mod walk;
 
@@ -28,7 +29,7 @@ pub use self::walk::ScanScratch;
 use super::arm_scanner::ArmScanner;
 use super::arms::{Arm, starts};
 use super::atoms::Atoms;
-use super::parts::Parts;
+use super::partition::Partition;
 use crate::error::Result;
 use crate::span::Span;
 
@@ -46,7 +47,7 @@ const MIN_BYTES: usize = 24;
 
 impl<A: Atoms> PlaneScanner<A> {
     /// There must be at most 32 arms.
-    pub(super) fn new(atoms: A, arms: Vec<Arm>, parts: Parts) -> Self {
+    pub(super) fn new(atoms: A, arms: Vec<Arm>, parts: Partition) -> Self {
         let tables = plane_tables(&atoms, &arms, &parts);
         Self { arms: ArmScanner::new(atoms, arms, parts), tables }
     }
@@ -58,13 +59,22 @@ impl<A: Atoms> PlaneScanner<A> {
         F: FnMut(Span, bool) -> Result<()>,
     {
         // Planes do not tell matches from gaps.
-        let Some(tables) = self.tables_for(text).filter(|tables| !tables.rules.has_gaps) else {
-            return self.arms.for_each_match(text, emit);
+        match &self.tables {
+            Some(tables) if !tables.rules.has_gaps => self.for_each(text, |span| emit(span, true)),
+            _ => self.arms.for_each_match(text, emit),
+        }
+    }
+
+    /// As [`Self::for_each_match`], without the flag.
+    #[inline]
+    pub(super) fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
+        let Some(tables) = self.tables_for(text) else {
+            return self.arms.for_each_match(text, |span, _| emit(span));
         };
         let mut start = 0;
         walk::for_each_ends(tables, &self.arms, text, &mut ScanScratch::default(), &mut |ends: &[usize]| {
             for &end in ends {
-                emit(Span::new(start, end), true)?;
+                emit(Span::new(start, end))?;
                 start = end;
             }
             Ok(())
@@ -98,7 +108,7 @@ impl<A: Atoms> PlaneScanner<A> {
 }
 
 /// `None` if the arms do not belong to the family.
-fn plane_tables(atoms: &impl Atoms, arms: &[Arm], parts: &Parts) -> Option<PlaneTables> {
+fn plane_tables(atoms: &impl Atoms, arms: &[Arm], parts: &Partition) -> Option<PlaneTables> {
     let foreign = parts.outside(atoms.sets().white);
     let (own, others): (Vec<Arm>, Vec<Arm>) =
         arms.iter().cloned().partition(|arm| starts(atoms, arm) & foreign == 0);

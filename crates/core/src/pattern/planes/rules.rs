@@ -12,20 +12,21 @@
 //! - white space: optionally up to its last line end, then all but its last character, then a single arm for the
 //!   rest.
 //!
-//! There is a wider family, with rules that cost more ([`Rules::parts`]):
-//! - the first arm may be that of led words: a character of other text that only words of some letters follow, such
-//!   as `[!-/][A-Za-z]+`;
-//! - characters may be in no arm, or only the prefix of a word: they are rare;
-//! - numbers may be a [part](crate::pattern::parts) of their own, and there may be one more part, of words and other
-//!   text.
+//! The extended family ([`Rules::extended`]) costs the algebra more. In addition
+//! - the first arm may match prefixed words: one of some characters of other text, then some of the letters. The prefix
+//!   must be there, as in `[!-/][A-Za-z]+`;
+//! - there may be unmatched characters: no arm matches them, except as the prefix of a word;
+//! - the characters may be in several [parts](crate::pattern::partition). Numbers may be a part of their own, and one
+//!   more part may have words and other text. What is not in the part of white space is called foreign.
 //!
 //! A pattern is refused where the algebra would not be exact.
 use tokenmill_kernels::planes::characters::CharacterClasses;
 use tokenmill_kernels::planes::{AsciiClasses, PLANES};
 
+use super::foreign::Foreign;
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms, MAX_ATOMS};
-use crate::pattern::parts::Parts;
+use crate::pattern::partition::Partition;
 
 // The planes. A character can be in several of them. A character of both words and other text counts as part of a
 // word, because the arms of words come first.
@@ -33,21 +34,21 @@ use crate::pattern::parts::Parts;
 /// If case matters, the characters that a word may have before its first lower letter; otherwise all characters of
 /// words.
 pub(super) const UPPER: usize = 0;
-/// The characters that a word may have from its first lower letter on. Empty if case does not matter. Where words are
-/// led, the letters of those.
+/// The characters that a word may have from its first lower letter on. Empty if case does not matter. If
+/// there are prefixed words, their letters.
 pub(super) const LOWER: usize = 1;
 /// The characters of other text.
 pub(super) const OTHER: usize = 2;
-/// Spaces; and the characters of another part than that of white space, which are not white.
+/// Spaces. Foreign characters have this bit too; they are told apart by the bit of white space, which they lack.
 pub(super) const SPACE: usize = 3;
 pub(super) const WHITE: usize = 4;
 pub(super) const NEWLINE: usize = 5;
-/// The first characters of contractions, or of led words.
+/// The first characters of contractions, or the prefixes of prefixed words.
 pub(super) const LEAD: usize = 6;
 /// The characters other than line ends that may follow other text.
 pub(super) const EXTRA: usize = 7;
-/// The same plane in the wider family: rare characters.
-pub(super) const RARE: usize = EXTRA;
+/// In the extended family, the unmatched characters are in the place of `EXTRA`.
+pub(super) const UNMATCHED: usize = EXTRA;
 
 /// The atoms of each plane.
 pub(super) type Members = [AtomSet; PLANES];
@@ -103,15 +104,15 @@ pub(super) struct Rules {
     pub(super) settled: u64,
     /// The most characters of a number; 0 for no limit.
     pub(super) longest_number: usize,
-    /// Is this a pattern of the wider family? What follows is only for those.
-    pub(super) parts: bool,
-    /// A word may start with a lead, and then has only some letters.
-    pub(super) led: u64,
-    /// A word may start with a rare character.
-    pub(super) rare_before_word: u64,
+    /// Does the pattern belong to the extended family? The rules below are for that only.
+    pub(super) extended: bool,
+    /// There are prefixed words.
+    pub(super) prefixed: u64,
+    /// A word may start with an unmatched character.
+    pub(super) unmatched_before_word: u64,
     /// Numbers are a part of their own.
     pub(super) numbers_apart: u64,
-    /// Are there rare characters, so that there may be gaps between matches?
+    /// Are there unmatched characters, so that there may be gaps between matches?
     pub(super) has_gaps: bool,
 }
 
@@ -143,7 +144,7 @@ pub(super) fn of(
     atoms: &impl Atoms,
     own: &[Arm],
     others: &[Arm],
-    parts: &Parts,
+    parts: &Partition,
 ) -> Option<(Rules, Members, AtomSet)> {
     let sets = atoms.sets();
     let is_white = |arm: &Arm| match arm {
@@ -153,7 +154,7 @@ pub(super) fn of(
     };
     let (text, white) = own.split_at(own.iter().position(is_white)?);
     let through_newline = white_rules(white)?;
-    let (led, text) = led_words(text);
+    let (prefixed, text) = prefixed_words(text);
     let arms = text_arms(text)?;
     let (words, other) = (arms.words?, arms.other?);
     let body = words.upper | words.lower;
@@ -169,7 +170,7 @@ pub(super) fn of(
     // both words and other text counts as part of a word. The algebra marks a doubt where other text could continue
     // with it.
     let own_other = other.body & !body;
-    let rare = sets.all & !(sets.white | body | numbers.body | other.body | foreign.all);
+    let unmatched = sets.all & !(sets.white | body | numbers.body | other.body | foreign.all);
     if numbers.body & (body | other.body) != 0 || own_other == 0 {
         return None;
     }
@@ -183,13 +184,13 @@ pub(super) fn of(
     if words.lower != 0 && words.prefix & (words.upper ^ words.lower) & body != 0 {
         return None;
     }
-    let rare_before = before_word & rare;
-    let (white_before, other_before) = (before_word & sets.white, before_word & !(sets.white | rare));
+    let unmatched_before = before_word & unmatched;
+    let (white_before, other_before) = (before_word & sets.white, before_word & !(sets.white | unmatched));
     let all_white = white_before == sets.white & !sets.newlines;
     if !(only_space(white_before) || all_white) || !(other_before == 0 || other_before == own_other) {
         return None;
     }
-    if !(rare_before == 0 || rare_before == rare) {
+    if !(unmatched_before == 0 || unmatched_before == unmatched) {
         return None;
     }
     // The algebra gives a space before a character of both words and other text to the word, so words must accept
@@ -209,23 +210,24 @@ pub(super) fn of(
     let mut lead = leads(atoms, &arms.literals, words.suffix, body)?;
     let case = words.lower != 0;
     let has_literals = !arms.literals.is_empty() || words.suffix.is_some();
-    let is_wide = led.is_some() || rare != 0 || foreign.all != 0 || is_apart;
-    if is_wide && extra != 0 {
+    let is_extended = prefixed.is_some() || unmatched != 0 || foreign.all != 0 || is_apart;
+    if is_extended && extra != 0 {
         return None;
     }
-    if let Some(run) = led {
-        // The planes of contractions and of case are taken for led words.
+    if let Some(run) = prefixed {
+        // Prefixed words use the planes of contractions and of case, so the pattern may have neither.
         let is_plain = !case && !has_literals && other_before == 0;
         if !is_plain || run.prefix & !own_other != 0 || run.body & !body != 0 {
             return None;
         }
         lead = run.prefix;
     }
-    let rare_before_word = match (rare, foreign.rare, rare_before != 0, foreign.rare_before_word) {
-        (_, 0, before, _) | (0, _, _, before) => before,
-        (_, _, before, theirs) if before == theirs => before,
-        _ => return None,
-    };
+    let unmatched_before_word =
+        match (unmatched, foreign.unmatched, unmatched_before != 0, foreign.unmatched_before_word) {
+            (_, 0, before, _) | (0, _, _, before) => before,
+            (_, _, before, theirs) if before == theirs => before,
+            _ => return None,
+        };
     if foreign.other_before_word.is_some_and(|before| before != (other_before != 0)) {
         return None;
     }
@@ -242,26 +244,26 @@ pub(super) fn of(
         suffix: mask(words.suffix.is_some()),
         settled: 0,
         longest_number,
-        parts: is_wide,
-        led: mask(led.is_some()),
-        rare_before_word: mask(rare_before_word),
+        extended: is_extended,
+        prefixed: mask(prefixed.is_some()),
+        unmatched_before_word: mask(unmatched_before_word),
         numbers_apart: mask(is_apart),
-        has_gaps: rare | foreign.rare != 0,
+        has_gaps: unmatched | foreign.unmatched != 0,
     };
     let mut members = Members::default();
     members[UPPER] = words.upper | foreign.words;
-    members[LOWER] = led.map_or(words.lower, |run| run.body);
+    members[LOWER] = prefixed.map_or(words.lower, |run| run.body);
     members[OTHER] = other.body | foreign.other;
     members[SPACE] = sets.space | foreign.all;
     members[WHITE] = sets.white;
     members[NEWLINE] = sets.newlines;
     members[LEAD] = lead;
-    members[EXTRA] = extra | if is_wide { rare | foreign.rare } else { 0 };
+    members[EXTRA] = extra | if is_extended { unmatched | foreign.unmatched } else { 0 };
     Some((rules, members, body))
 }
 
-/// The first arm, if it is that of led words, and the arms after it.
-fn led_words(arms: &[Arm]) -> (Option<&Run>, &[Arm]) {
+/// Splits off the first arm if it matches prefixed words.
+fn prefixed_words(arms: &[Arm]) -> (Option<&Run>, &[Arm]) {
     match arms {
         [Arm::Run(run), rest @ ..]
             if run.needs_prefix && run.max == usize::MAX && run.tail == 0 && run.suffix.is_none() =>
@@ -269,61 +271,6 @@ fn led_words(arms: &[Arm]) -> (Option<&Run>, &[Arm]) {
             (Some(run), rest)
         }
         _ => (None, arms),
-    }
-}
-
-/// The arms of other parts than that of white space: numbers in a part of their own, and one more part.
-#[derive(Default)]
-struct Foreign<'a> {
-    numbers: Option<&'a Run>,
-    /// The characters of the other part: all, those of words and of other text, and those that are rare.
-    all: AtomSet,
-    words: AtomSet,
-    other: AtomSet,
-    rare: AtomSet,
-    rare_before_word: bool,
-    /// May a word start with other text? `None` if there is no word or no other text.
-    other_before_word: Option<bool>,
-}
-
-impl<'a> Foreign<'a> {
-    fn new(atoms: &impl Atoms, arms: &'a [Arm], parts: &Parts) -> Option<Self> {
-        let runs = arms.iter().map(|arm| match arm {
-            Arm::Run(run) if !run.needs_prefix && run.tail == 0 && run.suffix.is_none() => Some(run),
-            _ => None,
-        });
-        let mut runs: Vec<&Run> = runs.collect::<Option<_>>()?;
-        let mut all = parts.outside(atoms.sets().white) & atoms.sets().all;
-        let mut foreign = Self::default();
-        if let Some(number) = runs.iter().position(|run| run.max != usize::MAX) {
-            let numbers = runs.remove(number);
-            let part = atoms.sets().all & !parts.outside(numbers.body);
-            if numbers.prefix != 0 || part != numbers.body || runs.iter().any(|run| run.body & part != 0) {
-                return None;
-            }
-            foreign.numbers = Some(numbers);
-            all &= !part;
-        }
-        if all == 0 {
-            return runs.is_empty().then_some(foreign);
-        }
-        let (words, other) = match runs[..] {
-            [] => (0, 0),
-            [words] => (words.body, 0),
-            [words, other] if other.prefix == 0 && words.body & other.body == 0 => (words.body, other.body),
-            _ => return None,
-        };
-        let prefix = runs.first().map_or(0, |words| words.prefix & !words.body);
-        let rare = all & !(words | other);
-        let is_exact = |set: AtomSet| prefix & set == 0 || prefix & set == set;
-        let is_unlimited = runs.iter().all(|run| run.max == usize::MAX);
-        if !is_unlimited || !parts.hold_together(all) || !is_exact(rare) || !is_exact(other) {
-            return None;
-        }
-        (foreign.all, foreign.words, foreign.other, foreign.rare) = (all, words, other, rare);
-        foreign.rare_before_word = prefix & rare != 0;
-        foreign.other_before_word = (words != 0 && other != 0).then_some(prefix & other != 0);
-        Some(foreign)
     }
 }
 

@@ -176,7 +176,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
         }
         self.source.next_into(next);
         let rules = &self.tables.rules;
-        let mut found = if rules.parts {
+        let mut found = if rules.extended {
             self.carry.boundaries::<true>(rules, block.planes(), next.planes())
         } else {
             self.carry.boundaries::<false>(rules, block.planes(), next.planes())
@@ -214,7 +214,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
         self.last = end;
     }
 
-    /// Runs the arms at the last end and adds the end of their match, or of the gap there.
+    /// Adds the end of the match, or of the gap, that starts at the last end. The arms decide.
     fn match_by_arms(&mut self) {
         let end = self.arms.end_of_match(self.text, self.last, &mut self.white);
         self.push(end);

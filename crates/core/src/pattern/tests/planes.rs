@@ -37,8 +37,8 @@ const FAMILY: [&str; 13] = [
     r"[[^\r\n\p{L}\p{N}]ぁ-ゖ]?[\p{L}&&[^ぁ-ゖ]]+|\p{N}{1,3}| ?[[^\s\p{L}\p{N}]ぁ-ゖ]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 ];
 
-/// The wider family: led words, and characters that are in no arm or only the prefix of a word.
-const WIDER: [&str; 6] = [
+/// The extended family: prefixed words, and characters that no arm matches except as a prefix.
+const EXTENDED: [&str; 6] = [
     DEEPSEEK_V3,
     r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{Nd}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"'s|'t|[^\r\n\p{L}\p{Nd}\p{P}\p{S}]?[\p{L}\p{M}]+|\p{Nd}{1,2}| ?[\p{P}\p{S}]+[\r\n]*|\s+(?!\S)|\s+",
@@ -63,7 +63,7 @@ fn sequences() -> Vec<Vec<String>> {
         of(&[r"[\p{Han}&&\p{L}]+", &cl100k]),
         of(&[r"\p{N}{1,3}", r"[ぁ-ゖ+-]+", &cl100k]),
         of(&[r"\p{N}", &o200k.replace('/', "")]),
-        of(&[r"[\p{Lu}\x00-\x08]+", WIDER[3]]),
+        of(&[r"[\p{Lu}\x00-\x08]+", EXTENDED[3]]),
         // Nothing matches what is in the other part.
         of(&[r"[^\p{L}\p{M}\p{P}\p{S}\s]+", DEEPSEEK_V3]),
     ]
@@ -112,7 +112,7 @@ fn family() -> Vec<Pair> {
     let known = ["gpt2", "cl100k", "qwen2", "o200k"].map(pattern_named);
     known
         .into_iter()
-        .chain(FAMILY.into_iter().chain(WIDER).map(str::to_owned))
+        .chain(FAMILY.into_iter().chain(EXTENDED).map(str::to_owned))
         .map(|pattern| vec![pattern])
         .chain(sequences())
         .map(|steps| {

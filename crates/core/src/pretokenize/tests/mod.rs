@@ -1,5 +1,6 @@
 //! Every kind of step: its pieces and their origins, as in tokenizers 0.23.3.
 mod hook;
+mod only_splits;
 
 use super::*;
 use crate::description::{Behavior, Pattern, PrependScheme};

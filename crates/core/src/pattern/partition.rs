@@ -1,20 +1,20 @@
-//! The parts into which the earlier steps of a sequence of splits divide the characters.
+//! The partition of the characters that the earlier steps of a sequence of splits make.
 //!
-//! A text is cut between characters of different parts: no match crosses such a border, and no gap between matches.
-//! A pattern that is not in a sequence has a single part.
+//! A text is cut wherever two neighbours are of different parts: neither a match nor a gap between matches has both.
+//! A pattern that is not part of a sequence has a single part.
 use super::atoms::{AtomSet, MAX_ATOMS};
 
-/// The number of the part of each atom.
+/// The number of the part that each atom is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Parts([u8; MAX_ATOMS]);
+pub(super) struct Partition([u8; MAX_ATOMS]);
 
-impl Parts {
+impl Partition {
     /// All characters are in one part.
     pub(super) const ONE: Self = Self([0; MAX_ATOMS]);
 
-    /// Cuts between these characters and others, too.
-    pub(super) fn divide(&mut self, set: AtomSet) {
-        // There are at most as many parts as atoms, so that the numbers stay small if each division makes them anew.
+    /// Divides every part into the characters of this set and the others.
+    pub(super) fn refine(&mut self, set: AtomSet) {
+        // The parts are numbered again by their first atoms, so the numbers stay below the number of atoms.
         let pairs = self.0.iter().enumerate().map(|(atom, &part)| (part, set >> atom & 1 == 1));
         let pairs: Vec<(u8, bool)> = pairs.collect();
         let number = |pair| pairs.iter().position(|other| *other == pair).unwrap_or_default();
@@ -25,12 +25,12 @@ impl Parts {
 
     /// Are two atoms of the same part?
     #[inline]
-    pub(super) fn are_same(&self, left: u8, right: u8) -> bool {
+    pub(super) fn same_part(&self, left: u8, right: u8) -> bool {
         self.0[usize::from(left) % MAX_ATOMS] == self.0[usize::from(right) % MAX_ATOMS]
     }
 
     /// Are these atoms all of one part?
-    pub(super) fn hold_together(&self, set: AtomSet) -> bool {
+    pub(super) fn in_one_part(&self, set: AtomSet) -> bool {
         self.outside(set) & set == 0
     }
 
@@ -53,16 +53,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_divided_again_and_again() {
-        let mut parts = Parts::ONE;
-        assert!(parts.hold_together(AtomSet::MAX) && parts.others().all(|others| others == 0));
-        parts.divide(0b1110);
-        parts.divide(0b0111);
+    fn a_partition_is_refined_by_each_set() {
+        let mut parts = Partition::ONE;
+        assert!(parts.in_one_part(AtomSet::MAX) && parts.others().all(|others| others == 0));
+        parts.refine(0b1110);
+        parts.refine(0b0111);
         let expected = [0b0001, 0b0110, 0b1000];
         for set in expected {
-            assert!(parts.hold_together(set));
+            assert!(parts.in_one_part(set));
             assert_eq!(parts.outside(set), !set, "{set:b}");
         }
-        assert!(!parts.hold_together(0b0011) && !parts.are_same(2, 3) && parts.are_same(4, 31));
+        assert!(!parts.in_one_part(0b0011) && !parts.same_part(2, 3) && parts.same_part(4, 31));
     }
 }
