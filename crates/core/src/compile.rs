@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::normalize::Normalizers;
 use crate::pattern::{Plan, Splitter};
 use crate::postprocess::PostProcessors;
-use crate::pretokenize::{PreTokenizers, only_splits};
+use crate::pretokenize::{PreTokenizers, STEPS_LIMIT, only_splits};
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched, Watch};
@@ -141,11 +141,16 @@ pub fn compile_with_additions(
 
 /// The splitter, if pre-tokenization does nothing but split.
 fn splitter(description: &Description) -> Result<Option<Splitter>> {
-    if let Some(split) = Split::of_stages(&description.pre_tokenizer) {
+    let steps = &description.pre_tokenizer;
+    if steps.len() > STEPS_LIMIT {
+        let reason = format!("{} steps of pre-tokenization are over the limit of {STEPS_LIMIT}", steps.len());
+        return Err(Error::limit(reason, STEPS_LIMIT as u64).at("pre_tokenizer"));
+    }
+    if let Some(split) = Split::of_stages(steps) {
         // An error of the only split needs no field name: its pattern identifies it.
         return Splitter::compile(&split).map(Some);
     }
-    let Some(steps) = only_splits(&description.pre_tokenizer) else { return Ok(None) };
+    let Some(steps) = only_splits(steps) else { return Ok(None) };
     Splitter::compile_steps(&steps).map_err(|error| error.at("pre_tokenizer"))
 }
 
@@ -192,7 +197,7 @@ fn may_overlap(texts: &[&AddedToken], literals: &[&AddedToken]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Alphabet, BpeDescription, Merges, TokenList};
+    use crate::description::{Alphabet, BpeDescription, Merges, PreTokenizer, TokenList};
     use crate::error::Kind;
     use crate::watch::cancelled;
     use proptest::prelude::*;
@@ -321,5 +326,17 @@ mod tests {
         };
         assert!(may_be_found_at_once(&[long('a', true), long('b', false)].concat()));
         assert!(!may_be_found_at_once(&[long('a', true), long('a', false)].concat()));
+    }
+
+    #[test]
+    fn steps_that_would_use_up_the_stack_are_refused() {
+        for step in [PreTokenizer::FixedLength(2), PreTokenizer::Digits { individual: true }] {
+            for (count, is_fine) in [(STEPS_LIMIT, true), (STEPS_LIMIT + 1, false)] {
+                let pre_tokenizer = vec![step.clone(); count];
+                let error = compile(Description { pre_tokenizer, ..numbers(300, true) }).err();
+                let said = error.map(|error| error.to_string());
+                assert_eq!(said.is_none(), is_fine, "{said:?}");
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! linear time for any text.
 use super::arms::{Arm, Case, Literals, Run, cuts, starts, within};
 use super::atoms::{AtomSet, Atoms, MAX_ATOMS};
+use super::fold::leaves_whole;
 use super::partition::Partition;
 use super::runs::{ReadRuns, WhiteSpace, is_at};
 use crate::error::Result;
@@ -45,6 +46,7 @@ impl<A: Atoms> ArmScanner<A> {
                 }
             }
         }
+        // Arms know nothing of parts, between which a text is always cut.
         let mut cuts = cuts(&atoms, &arms);
         for (cut, others) in cuts.iter_mut().zip(parts.others()) {
             *cut |= others;
@@ -85,6 +87,12 @@ impl<A: Atoms> ArmScanner<A> {
             let is_cut = last.replace(atom).is_some_and(|last| !self.parts.same_part(last, atom));
             self.matched >> atom & 1 == 0 && !is_cut
         })
+    }
+
+    /// Is every text that has no other characters than this one certainly one match, or one gap?
+    pub(super) fn leaves_whole(&self, text: &str) -> bool {
+        let set = text.chars().fold(0, |set, c| set | 1 << self.atoms.of(u32::from(c)));
+        leaves_whole(&self.arms, &self.parts, &self.atoms, set, usize::MAX)
     }
 
     /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.

@@ -13,50 +13,65 @@
 //! The class of a class step becomes a part of the [partition](super::partition), because the text is always cut
 //! where it begins or ends. The only arms that look behind their match are those of white space. To them a character
 //! of another part is like the end of the text.
+use regex_syntax::hir::ClassUnicode;
+
 use super::arms::{Arm, Case, Literals, Run, starts};
 use super::atoms::{AtomSet, Atoms};
 use super::lower::{MAX_ARMS, Obstacle, lower};
 use super::partition::Partition;
 use super::syntax::Node;
 
-/// Is this a class step? Only class steps can be folded into the step after them.
-pub(super) fn is_class_step(node: &Node) -> bool {
+/// The class of a class step, and the most characters that one match may have. `None` for other steps: only class
+/// steps can be folded into the step after them.
+pub(super) fn class_step(node: &Node) -> Option<(&ClassUnicode, usize)> {
     match node {
-        Node::Concat(nodes) | Node::Alt(nodes) => nodes.len() == 1 && is_class_step(&nodes[0]),
-        Node::Atomic(node) | Node::Repeat { node, min: 1, .. } => is_class_step(node),
-        Node::Set(_) => true,
-        _ => false,
+        Node::Concat(nodes) | Node::Alt(nodes) if nodes.len() == 1 => class_step(&nodes[0]),
+        Node::Atomic(node) => class_step(node),
+        Node::Repeat { node, min: 1, max } => match class_step(node)? {
+            (class, 1) => Some((class, max.map_or(usize::MAX, |max| max as usize))),
+            _ => None,
+        },
+        Node::Set(class) => Some((class, 1)),
+        _ => None,
     }
 }
 
-/// Lowers the steps over these atoms and folds them.
+/// Lowers the last step over these atoms and folds the others into it.
 pub(super) fn lower_and_fold(nodes: &[Node], atoms: &dyn Atoms) -> Result<(Vec<Arm>, Partition), Obstacle> {
+    let Some((last, others)) = nodes.split_last() else { return Err(Obstacle::Form) };
     let (mut steps, mut classes) = (Vec::new(), Vec::new());
-    for node in nodes {
-        match lower(node, atoms) {
-            Ok(arms) => steps.push(arms),
-            Err(Obstacle::Classes(more)) => classes.extend(more),
-            Err(Obstacle::Form) => return Err(Obstacle::Form),
+    for node in others {
+        let Some((class, max)) = class_step(node) else { return Err(Obstacle::Form) };
+        match atoms.set_of(class) {
+            Some(set) => steps.push((set, max)),
+            None => classes.push(class.clone()),
         }
     }
+    let arms = match lower(last, atoms) {
+        Ok(arms) => arms,
+        Err(Obstacle::Classes(more)) => {
+            classes.extend(more);
+            Vec::new()
+        }
+        Err(Obstacle::Form) => return Err(Obstacle::Form),
+    };
     if !classes.is_empty() {
         return Err(Obstacle::Classes(classes));
     }
-    fold(steps, atoms).ok_or(Obstacle::Form)
+    fold(&steps, arms, atoms).ok_or(Obstacle::Form)
 }
 
-/// Folds the steps into the last one, from right to left. `None` if the result would not be exact.
-fn fold(mut steps: Vec<Vec<Arm>>, atoms: &dyn Atoms) -> Option<(Vec<Arm>, Partition)> {
-    let (mut arms, mut parts) = (steps.pop()?, Partition::ONE);
-    if let Some((body, _)) = class_of(&arms) {
+/// Folds class steps into the arms of the step after them, from right to left. `None` if the result would not be exact.
+fn fold(steps: &[(AtomSet, usize)], mut arms: Vec<Arm>, atoms: &dyn Atoms) -> Option<(Vec<Arm>, Partition)> {
+    let mut parts = Partition::ONE;
+    if let [Arm::Run(Run { prefix: 0, needs_prefix: false, body, tail: 0, suffix: None, .. })] = arms[..] {
         parts.refine(body);
     }
-    for step in steps.iter().rev() {
-        let (body, max) = class_of(step)?;
+    for &(body, max) in steps.iter().rev() {
         let others = restricted(&arms, atoms, atoms.sets().all & !body)?;
         if max == usize::MAX {
             arms = restricted(&arms, atoms, body)?;
-        } else if leaves_whole(&arms, &parts, atoms, body, max)? {
+        } else if max == 1 || leaves_whole(&arms, &parts, atoms, body, max) {
             let run = Run { prefix: 0, needs_prefix: false, body, max, tail: 0, suffix: None };
             arms = vec![Arm::Run(run)];
         } else {
@@ -68,37 +83,23 @@ fn fold(mut steps: Vec<Vec<Arm>>, atoms: &dyn Atoms) -> Option<(Vec<Arm>, Partit
     (arms.len() <= MAX_ARMS).then_some((arms, parts))
 }
 
-/// The class of a class step, and the most characters that one match may have.
-fn class_of(arms: &[Arm]) -> Option<(AtomSet, usize)> {
-    match arms {
-        [Arm::Run(Run { prefix: 0, needs_prefix: false, body, max, tail: 0, suffix: None })] => {
-            Some((*body, *max))
-        }
-        _ => None,
-    }
-}
-
 /// Do the arms certainly leave every text whole that has at most `max` characters, all from this set?
-fn leaves_whole(
+pub(super) fn leaves_whole(
     arms: &[Arm],
     parts: &Partition,
     atoms: &dyn Atoms,
     set: AtomSet,
     max: usize,
-) -> Option<bool> {
-    if max == 1 {
-        return Some(true);
-    }
-    let arms = restricted(arms, atoms, set)?;
+) -> bool {
     // Without an arm the text is a gap. Otherwise the first arm must match all of it, wherever it begins.
-    let is_whole = match arms.first() {
-        None => true,
-        Some(Arm::Run(run)) => {
-            starts(atoms, &arms[0]) == set && run.body == set && !run.needs_prefix && run.max >= max
+    let is_whole = restricted(arms, atoms, set).is_some_and(|arms| match &arms[..] {
+        [] => true,
+        [first @ Arm::Run(run), ..] => {
+            starts(atoms, first) == set && run.body == set && !run.needs_prefix && run.max >= max
         }
-        Some(_) => false,
-    };
-    Some(is_whole && parts.in_one_part(set))
+        _ => false,
+    });
+    is_whole && parts.in_one_part(set)
 }
 
 /// The arms restricted to these characters: in a text that has no others they match the same. `None` if there is an

@@ -34,7 +34,7 @@ impl Partition {
         self.outside(set) & set == 0
     }
 
-    /// The atoms that are in another part than the first atom of a set.
+    /// The atoms of other parts than the one that this set lies in; the first atom of the set names it.
     pub(super) fn outside(&self, set: AtomSet) -> AtomSet {
         self.others().nth(set.trailing_zeros() as usize).unwrap_or_default()
     }

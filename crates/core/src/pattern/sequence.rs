@@ -5,9 +5,9 @@
 use regex_syntax::hir::ClassUnicode;
 
 use super::arm_scanner::MAX_CUT_DISTANCE;
-use super::fold::is_class_step;
+use super::fold::class_step;
 use super::syntax::{self, Node};
-use super::{Engine, GrowingSplit, PATTERN_LIMIT, Plan, Splitter};
+use super::{Engine, PATTERN_LIMIT, Plan, Splitter};
 use crate::description::Split;
 use crate::error::{Error, Kind, Place, Result};
 use crate::span::Span;
@@ -50,7 +50,7 @@ impl Splitter {
     /// As [`Self::compile`], at the index of the step.
     pub fn compile_steps(steps: &[SplitStep]) -> Result<Option<Self>> {
         let nodes: Vec<Option<Node>> = steps.iter().map(SplitStep::node).collect();
-        let is_class = |node: &Option<Node>| node.as_ref().is_some_and(is_class_step);
+        let is_class = |node: &Option<Node>| node.as_ref().is_some_and(|node| class_step(node).is_some());
         let mut splitters = Vec::new();
         let mut from = 0;
         while from < steps.len() {
@@ -86,8 +86,8 @@ impl Splitter {
         }
     }
 
-    /// A single split that gives the pretokens of this text: for a sequence the only step that finds a match, or
-    /// [`Split::Whole`] if the text stays whole. `None` if several steps find matches.
+    /// A single split that gives the pretokens of this text and of every part of it: for a sequence the only step that
+    /// finds a match, or [`Split::Whole`] if all stay whole. `None` if there is no such split, or none is known.
     pub(crate) fn only_split(&self, text: &str) -> Option<&Self> {
         static WHOLE: Splitter = Splitter { engine: Engine::Whole };
         let Engine::Sequence(sequence) = &self.engine else { return Some(self) };
@@ -115,21 +115,14 @@ impl Sequence {
         plans.max_by_key(|plan| *plan as u8).unwrap_or(Plan::Whole)
     }
 
-    /// Is a text one pretoken, as is each of its beginnings? Known only where it has no white space and all steps
-    /// are scanners.
+    /// Is every text that has no other characters than this one certainly one pretoken?
     fn leaves_whole(&self, text: &str) -> bool {
-        let is_one = |splitter: &Splitter| {
-            let (mut split, mut is_one) = (GrowingSplit::default(), true);
-            for end in text.char_indices().map(|(at, c)| at + c.len_utf8()) {
-                splitter.grow(&mut split, &text.as_bytes()[..end], |_, _| is_one = false);
-                is_one &= split.open().count() == 1;
-                if !is_one {
-                    break;
-                }
-            }
-            is_one
-        };
-        !text.contains(char::is_whitespace) && self.0.iter().all(|step| step.grows() && is_one(step))
+        self.0.iter().all(|step| match &step.engine {
+            Engine::Whole => true,
+            Engine::Scanner(scanner) => scanner.arms.leaves_whole(text),
+            Engine::CustomScanner(scanner) => scanner.arms.leaves_whole(text),
+            Engine::Linear(_) | Engine::Backtracking(_) | Engine::Sequence(_) => false,
+        })
     }
 
     /// Calls `emit` for every pretoken, in order. The position of an error of a pattern is that in the text.

@@ -30,6 +30,9 @@ use crate::hooks::{Hooks, SplitHook};
 use crate::span::Span;
 use crate::watch::Ticker;
 
+/// The most steps: each takes some stack while a text is cut.
+pub(crate) const STEPS_LIMIT: usize = 128;
+
 /// The compiled steps of a pre-tokenizer. Immutable.
 #[derive(Debug, Default)]
 pub struct PreTokenizers {

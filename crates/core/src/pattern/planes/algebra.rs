@@ -69,7 +69,7 @@ struct ExtendedCarry {
     foreign: u64,
     unmatched: u64,
     /// Other text that is not foreign.
-    own_other: u64,
+    tailed: u64,
     /// The prefixes of prefixed words.
     prefixes: u64,
     /// Does the block end in the letters of a prefixed word?
@@ -169,11 +169,8 @@ impl Carry {
             if EXTENDED { self.unmatched_starts(rules, unmatched, foreign, change, words, next) } else { 0 };
 
         // Line ends directly after other text are its tail.
-        let after_other = if EXTENDED {
-            after(other & !foreign, self.extended.own_other)
-        } else {
-            after(other, self.other)
-        };
+        let after_other =
+            if EXTENDED { after(other & !foreign, self.extended.tailed) } else { after(other, self.other) };
         let seeds = newline & (after_other | self.tail >> 63);
         let tail = newline & !newline.wrapping_add(seeds) & rules.tail;
         let blank = white & !tail;
@@ -198,8 +195,11 @@ impl Carry {
         let leads = planes[LEAD];
         let both = upper & lower;
         let mut contractions = starts & leads & before(words, next_words, 1) & rules.literal;
-        contractions |=
-            words & before(leads, next.planes[LEAD], 1) & before(words, next_words, 2) & rules.suffix;
+        contractions |= words
+            & !foreign
+            & before(leads, next.planes[LEAD], 1)
+            & before(words, next_words, 2)
+            & rules.suffix;
         let mut doubts = contractions & !rules.settled;
         contractions &= rules.settled;
         doubts |= only_upper & after(both, self.both) & rules.case;
@@ -221,8 +221,7 @@ impl Carry {
         self.blank = blank;
         self.blank_newline = newline & blank;
         if EXTENDED {
-            self.extended =
-                ExtendedCarry { foreign, unmatched, own_other: other & !foreign, ..self.extended };
+            self.extended = ExtendedCarry { foreign, unmatched, tailed: other & !foreign, ..self.extended };
         }
         Boundaries { starts, doubts, contractions, open: lines.open, opened: lines.opened }
     }
@@ -236,7 +235,8 @@ impl Carry {
         (ends | first) & !letters
     }
 
-    /// Rare characters begin a match if a word of their part follows, or else a gap with those after them.
+    /// Unmatched characters. One that a word of its part follows is the prefix of that word; others make a gap with
+    /// their neighbours.
     #[inline]
     fn unmatched_starts(
         &self,

@@ -1,4 +1,4 @@
-//! The arms of the parts that have no white space, for the rules of the extended family.
+//! The arms of the parts without white space: numbers, if they are a part of their own, and the foreign part.
 //!
 //! In: those arms, and the partition. Out: the numbers if they are a part of their own, and the characters of one more
 //! part; or `None` where the algebra would not be exact.
@@ -6,16 +6,16 @@ use crate::pattern::arms::{Arm, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
 use crate::pattern::partition::Partition;
 
-/// The arms of the foreign parts.
+/// What the arms of the parts without white space say.
 #[derive(Default)]
 pub(super) struct Foreign<'a> {
     /// The arm of the numbers, if they are a part of their own.
     pub(super) numbers: Option<&'a Run>,
-    /// The characters of the other foreign part.
+    /// The characters of the foreign part.
     pub(super) all: AtomSet,
-    /// Its characters of words.
+    /// Those that its first arm matches. The algebra treats them as words, whatever they are.
     pub(super) words: AtomSet,
-    /// Its characters of other text.
+    /// Those that its second arm matches, which are other text to the algebra.
     pub(super) other: AtomSet,
     /// Its characters that no arm matches, except as the prefix of a word.
     pub(super) unmatched: AtomSet,

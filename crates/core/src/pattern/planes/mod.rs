@@ -109,9 +109,9 @@ impl<A: Atoms> PlaneScanner<A> {
 
 /// `None` if the arms do not belong to the family.
 fn plane_tables(atoms: &impl Atoms, arms: &[Arm], parts: &Partition) -> Option<PlaneTables> {
-    let foreign = parts.outside(atoms.sets().white);
+    let outside = parts.outside(atoms.sets().white);
     let (own, others): (Vec<Arm>, Vec<Arm>) =
-        arms.iter().cloned().partition(|arm| starts(atoms, arm) & foreign == 0);
+        arms.iter().cloned().partition(|arm| starts(atoms, arm) & outside == 0);
     let (mut rules, members, words) = rules::of(atoms, &own, &others, parts)?;
     let contractions = Contractions::new(atoms, &own, words);
     rules.settled = rules::mask(contractions.is_some());

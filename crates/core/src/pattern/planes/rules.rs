@@ -17,7 +17,7 @@
 //!   must be there, as in `[!-/][A-Za-z]+`;
 //! - there may be unmatched characters: no arm matches them, except as the prefix of a word;
 //! - the characters may be in several [parts](crate::pattern::partition). Numbers may be a part of their own, and one
-//!   more part may have words and other text. What is not in the part of white space is called foreign.
+//!   more part may have words and other text. The characters of that other part are called foreign.
 //!
 //! A pattern is refused where the algebra would not be exact.
 use tokenmill_kernels::planes::characters::CharacterClasses;
@@ -154,6 +154,7 @@ pub(super) fn of(
     };
     let (text, white) = own.split_at(own.iter().position(is_white)?);
     let through_newline = white_rules(white)?;
+    let at_end_first = white.first() == Some(&Arm::AtEnd) && through_newline;
     let (prefixed, text) = prefixed_words(text);
     let arms = text_arms(text)?;
     let (words, other) = (arms.words?, arms.other?);
@@ -211,7 +212,9 @@ pub(super) fn of(
     let case = words.lower != 0;
     let has_literals = !arms.literals.is_empty() || words.suffix.is_some();
     let is_extended = prefixed.is_some() || unmatched != 0 || foreign.all != 0 || is_apart;
-    if is_extended && extra != 0 {
+    // White space before a foreign character ends as at the end of a text. `\s+$` then matches all of it, where the
+    // algebra would stop behind the last line end.
+    if is_extended && extra != 0 || at_end_first && (foreign.all != 0 || is_apart) {
         return None;
     }
     if let Some(run) = prefixed {
@@ -276,7 +279,7 @@ fn prefixed_words(arms: &[Arm]) -> (Option<&Run>, &[Arm]) {
 
 /// Does the pattern match white space up to its last line end? `None` if its arms for white space do not fit.
 fn white_rules(arms: &[Arm]) -> Option<bool> {
-    // The arms of the pattern decide at the end of a text, so `\s+$` makes no difference to the algebra.
+    // At the end of a text the arms decide, so `\s+$` makes no difference to the algebra where there is one part.
     let mut arms: Vec<&Arm> = arms.iter().filter(|arm| **arm != Arm::AtEnd).collect();
     let through_newline = arms.first() == Some(&&Arm::ThroughNewline);
     if through_newline {

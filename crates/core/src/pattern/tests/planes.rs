@@ -64,6 +64,12 @@ fn sequences() -> Vec<Vec<String>> {
         of(&[r"\p{N}{1,3}", r"[ぁ-ゖ+-]+", &cl100k]),
         of(&[r"\p{N}", &o200k.replace('/', "")]),
         of(&[r"[\p{Lu}\x00-\x08]+", EXTENDED[3]]),
+        // A suffix where words are of another part.
+        of(&[
+            r"[\p{Han}&&\p{L}]+",
+            r"[^\r\n\p{L}\p{N}]?\p{L}+(?i:'s|'t|'re|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        ]),
+        of(&[r"\p{S}+", r"\p{L}+(?:'s|'LL)?|\p{N}+|[^\s\p{L}\p{N}]+|\s*[\r\n]+|\s+$|\s+(?!\S)|\s+"]),
         // Nothing matches what is in the other part.
         of(&[r"[^\p{L}\p{M}\p{P}\p{S}\s]+", DEEPSEEK_V3]),
     ]
@@ -198,6 +204,15 @@ fn patterns_outside_of_the_family_are_left_to_the_arms() {
 }
 
 #[test]
+fn white_space_at_the_end_of_a_part_is_left_to_the_arms() {
+    for steps in [vec![r"\p{N}", TIKTOKEN_CL100K], vec!["[一-龥]+", TIKTOKEN_CL100K]] {
+        let steps: Vec<SplitStep> = steps.iter().map(|&step| SplitStep::Pattern(step.to_owned())).collect();
+        let splitter = Splitter::compile_steps(&steps).unwrap().unwrap();
+        assert!(splitter.is_scanner() && !has_planes(&splitter));
+    }
+}
+
+#[test]
 fn planes_agree_on_every_pair_and_triple_at_every_phase() {
     let (_lock, levels) = levels();
     let each = one_of_each();
@@ -316,7 +331,7 @@ fn edgy_text(characters: std::ops::Range<usize>) -> impl Strategy<Value = String
         8 => prop::sample::select(plain).prop_map(String::from),
         2 => (prop::sample::select(&EDGES[..]), 2..70_usize).prop_map(|(c, n)| String::from(c).repeat(n)),
         4 => prop::sample::select(
-            &["'s", "'LL", "'ſ", "'s's", "it's", "'re", "\r\n", "  ", " a", "\n\n", "don't", "HTTPServer", "!\n/", " \n ", "!a", " !ab", ".aé", "・", "ま゛", "\0a", "\u{3097}"][..]
+            &["'s", "'LL", "'ſ", "'s's", "it's", "'re", "\r\n", "  ", " a", "\n\n", "don't", "HTTPServer", "!\n/", " \n ", "!a", " !ab", ".aé", "・", "ま゛", "\0a", "\u{3097}", "中's", "+'LL", "\n 1", "\n 中"][..]
         ).prop_map(str::to_owned),
         1 => any::<char>().prop_map(String::from),
     ];

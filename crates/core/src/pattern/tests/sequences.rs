@@ -3,7 +3,10 @@ use proptest::prelude::*;
 
 use super::cuts::check_all_cuts;
 use super::growing::{check, check_backwards};
-use super::{DEEPSEEK_V3, EDGES, Plan, Splitter, expected, is_slow, pattern_named, spans};
+use super::{
+    DEEPSEEK_V3, EDGES, Plan, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, expected, is_slow, pattern_named,
+    spans,
+};
 use crate::pattern::SplitStep;
 use crate::pattern::classes::class;
 
@@ -38,6 +41,18 @@ impl Sequence {
         })
     }
 
+    /// What goes for a text goes for every part of it.
+    fn check_only_split(&self, text: &str) {
+        let Some(split) = self.splitter.only_split(text) else { return };
+        let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        for (number, &start) in starts.iter().enumerate() {
+            for &end in &starts[number..] {
+                let part = &text[start..end];
+                assert_eq!(spans(split, part).unwrap(), self.expected(part), "{} on {part:?}", self.name);
+            }
+        }
+    }
+
     fn check(&self, text: &str) {
         assert_eq!(spans(&self.splitter, text).unwrap(), self.expected(text), "{} on {text:?}", self.name);
         check_all_cuts(&self.splitter, &self.name, text);
@@ -67,7 +82,7 @@ fn published() -> Vec<(Vec<String>, usize)> {
 }
 
 /// Steps that are joined with the one after them, and some that are not.
-const FIRST: [&str; 14] = [
+const FIRST: [&str; 15] = [
     r"\p{N}",
     r"\p{N}{1,3}",
     r"\p{N}+",
@@ -77,6 +92,7 @@ const FIRST: [&str; 14] = [
     r"[\p{P}\p{S}]+",
     "[一-龥぀-ゟ゠-ヿ]+",
     r"\p{Lu}+",
+    "-",
     r"\p{L}{1,2}",
     r"[\r\n]",
     r"\s+",
@@ -87,6 +103,8 @@ const FIRST: [&str; 14] = [
 fn last() -> Vec<String> {
     let known = ["gpt2", "cl100k", "o200k", "qwen2"].map(pattern_named);
     let more = [
+        TIKTOKEN_CL100K,
+        TIKTOKEN_R50K,
         DEEPSEEK_V3,
         r"\s+(?!\S)|x",
         r"\s+(?![^\n])|\S",
@@ -150,6 +168,26 @@ proptest! {
         sequence.check(&text);
         let words = ['a', 'B', '中', ' ', '\n', '\'', 's', '1', '!'];
         sequence.check(&text.chars().map(|c| words[c as usize % words.len()]).collect::<String>());
+    }
+}
+
+#[test]
+fn a_split_that_is_enough_for_a_text_is_enough_for_its_parts() {
+    let steps = [
+        r"[/\r\n]{1,3}",
+        r"\p{P}[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|\s+(?!\S)|\s",
+        r"[\p{Lu}\p{M}]+|[^\x00-\x08\p{Han}\r\n]+",
+    ];
+    let odd = Sequence::new(&steps.map(str::to_owned));
+    assert!(odd.splitter.passes() > 1);
+    for text in ["sHr", "Hr", "abc", "中文", "a/b", "12", "!a"] {
+        odd.check_only_split(text);
+    }
+    let digits = Sequence::new(&[r"\p{L}+|x\s+", r"\p{N}{1,2}|y\s", r"\p{P}{1,2}|z\s"].map(str::to_owned));
+    assert_eq!(digits.splitter.passes(), 3);
+    for (text, is_known) in [("word", true), ("12345", true), ("word12", false), ("\u{301}\u{301}", true)] {
+        assert_eq!(digits.splitter.only_split(text).is_some(), is_known, "{text}");
+        digits.check_only_split(text);
     }
 }
 
