@@ -3,7 +3,7 @@
 //! the implementations of a stage.
 use crate::decode::Chain;
 use crate::description::{AddedToken, Additions, Description, Merges, Split};
-use crate::engine::{AddedSet, Engine, Stages};
+use crate::engine::{AddedSet, Engine, RawSegments, Stages};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
 use crate::model::Model;
@@ -113,6 +113,11 @@ pub fn compile_with_additions(
     } else {
         PreTokenizers::compile(&description.pre_tokenizer, hooks).map_err(|e| e.at("pre_tokenizer"))?
     };
+    let raw_segments = if added_in_normalized.is_empty() {
+        RawSegments::new(&description, &model, &vocabulary, ticker)?.map(Box::new)
+    } else {
+        None
+    };
     let splits_everything = splitter.as_ref().is_some_and(|splitter| splitter.plan() != Plan::Backtracking);
     let spells_everything = splits_everything && normalizers.never_fails() && model.is_byte_complete();
     let mut chain = Chain::compile(&description.decoding, &description.model).map_err(|e| e.at("decoder"))?;
@@ -127,6 +132,7 @@ pub fn compile_with_additions(
         added_in_normalized,
         splitter,
         pre_tokenizers,
+        raw_segments,
         spells_everything,
         model,
         post_processors,

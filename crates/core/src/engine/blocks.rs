@@ -6,15 +6,14 @@ use std::ops::Range;
 
 use tokenmill_kernels::{Prefetcher, ReorderBuffer, try_alloc};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{TokenId, row_for};
-use crate::pattern::Splitter;
 use crate::threads;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::encode::size_of_units;
-use super::input::{Special, Text};
+use super::input::{Part, Special, Text};
 use super::sink::{Counter, IdSink};
 use super::source::CodeUnits;
 use super::untrusted::UntrustedRanges;
@@ -95,10 +94,6 @@ impl Engine {
         })
     }
 
-    fn splitter_of_blocks(&self) -> Result<&Splitter> {
-        self.splitter().ok_or_else(|| Error::internal("a text in blocks for an engine that needs it whole"))
-    }
-
     fn for_each_block<S: IdSink>(
         &self,
         size: usize,
@@ -107,28 +102,30 @@ impl Engine {
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        let splitter = self.splitter_of_blocks()?;
         let (recognizer, trusted) = (self.recognizer(&Special::Text)?, UntrustedRanges::none());
         let mut text = try_alloc::string(4 * size)?;
+        let mut follows = range.start > 0;
         let mut enough = size;
         let (mut at, mut ahead) = (range.start, Prefetcher::default());
         loop {
             let (before, length) = (ahead, text.len());
             while text.len() < enough {
                 if at >= range.end {
-                    let rest = Text::Str(&text);
+                    let rest = Part { text: Text::Str(&text), follows };
                     return self.encode_ids(rest, &recognizer, trusted, Prefetcher::default(), watch, sink);
                 }
                 at = units.append(at..range.end.min(at + PART.min(size)), &mut text)?;
                 ahead = units.ahead(at);
             }
-            let cut = |back: &usize| splitter.safe_cut(&text, text.len().saturating_sub(*back));
+            let cut = |back: &usize| self.safe_cut(&text, text.len().saturating_sub(*back));
             match BACK.iter().find_map(cut) {
                 Some(cut) => {
                     // The next block is prefetched while this one is encoded.
                     let bytes = before.bytes_before(ahead);
                     let next = ahead.paced(bytes, text.len() - length);
-                    self.encode_ids(Text::Str(&text[..cut]), &recognizer, trusted, next, watch, sink)?;
+                    let block = Part { text: Text::Str(&text[..cut]), follows };
+                    self.encode_ids(block, &recognizer, trusted, next, watch, sink)?;
+                    follows = true;
                     text.drain(..cut);
                     enough = size;
                 }
@@ -140,7 +137,6 @@ impl Engine {
 
     /// Ranges of about `size` units that may be encoded separately: they tile the text.
     fn ranges(&self, units: &dyn CodeUnits, size: usize, watch: &dyn Watch) -> Result<Vec<Range<usize>>> {
-        let splitter = self.splitter_of_blocks()?;
         let mut ranges = Vec::new();
         let (mut start, mut at) = (0, size);
         let (mut window, mut ticker) = (String::new(), Ticker::new(watch));
@@ -150,7 +146,7 @@ impl Engine {
             ticker.spend(window.len())?;
             // The window may begin in the middle of a character, so its first character is skipped.
             let first = window.chars().next().map_or(0, char::len_utf8);
-            let cut = splitter.safe_cut(&window, first + 1).map(|cut| window[..cut].chars().count());
+            let cut = self.safe_cut(&window, first + 1).map(|cut| window[..cut].chars().count());
             match cut {
                 // If a character has several units, characters cannot be counted as units, so the next window is
                 // tried.

@@ -5,7 +5,7 @@
 use tokenmill_kernels::{Prefetcher, ReorderBuffer};
 
 use super::cuts::{CutStages, Cuts, Pairs, TextCuts};
-use super::input::{Special, Text};
+use super::input::{Part, Special, Text};
 use super::pipeline::{ById, Run};
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
@@ -142,9 +142,9 @@ impl Engine {
     }
 
     /// Gives the ids of a text to a sink, on this thread; `next` is prefetched at the same time.
-    pub(crate) fn encode_ids<S: IdSink>(
+    pub(crate) fn encode_ids<'t, S: IdSink>(
         &self,
-        text: Text<'_>,
+        text: impl Into<Part<'t>>,
         recognizer: &Recognizer<'_>,
         untrusted: &UntrustedRanges,
         next: Prefetcher,
@@ -152,15 +152,24 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         if !untrusted.is_empty() && !recognizer.forgeable.is_empty() {
-            return self.encode_ids_unforged(text, recognizer, untrusted, next, watch, sink);
+            return self.encode_ids_unforged(text.into().text, recognizer, untrusted, next, watch, sink);
         }
         self.encode_into(text, recognizer, untrusted, next, watch, &mut ById(sink))
     }
 
     /// May a text be cut and its parts be encoded separately? Only if nothing but a split looks at more than one
-    /// pretoken.
+    /// pretoken, or if the text has raw segments.
     pub(crate) fn may_be_cut(&self) -> bool {
-        self.splitter().is_some() && self.stages.added_in_raw.is_plain()
+        let has_cuts = self.splitter().is_some() || self.stages.raw_segments.is_some();
+        has_cuts && self.stages.added_in_raw.is_plain()
+    }
+
+    /// The first place, from a byte on, where an ordinary text may be cut if [`Self::may_be_cut`] allows it.
+    pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        match (&self.stages.raw_segments, self.splitter()) {
+            (Some(segments), _) => segments.safe_cut(text, from),
+            (None, splitter) => splitter?.safe_cut(text, from),
+        }
     }
 
     /// What tells the cuts of texts under this policy.
@@ -230,8 +239,7 @@ impl Engine {
         Ok(Some(splitter).filter(|_| is_ordinary))
     }
 
-    /// One long text on several threads: its ordinary segments are cut where the split certainly
-    /// cuts them. Returns `done(number, sink)` of each unit, in order.
+    /// One long text on several threads: its ordinary segments are cut where that changes no id. Returns `done(number, sink)` of each unit, in order.
     pub(super) fn encode_on_threads<S: IdSink, T: Send>(
         &self,
         text: &str,
@@ -250,7 +258,8 @@ impl Engine {
             self.workers.with(|worker| {
                 worker.scratch.wants_ends = false;
                 let untrusted = UntrustedRanges::none();
-                let mut run = Run { engine: self, recognizer, untrusted, worker, ticker: &mut ticker };
+                let (follows, ticker) = (span.start > 0, &mut ticker);
+                let mut run = Run { engine: self, recognizer, untrusted, follows, worker, ticker };
                 run.encode_text(&text[span.start..span.end], span.start, &mut ById(&mut sink))
             })?;
             Ok(done(unit, sink))
@@ -265,7 +274,6 @@ impl Engine {
         size: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<Span>> {
-        let Some(splitter) = self.splitter() else { return Ok(vec![Span::new(0, text.len())]) };
         let mut units = Vec::new();
         let mut start = 0;
         let ticker = &mut Ticker::new(watch);
@@ -283,9 +291,7 @@ impl Engine {
                     let ordinary = &text[span.start..span.end];
                     let mut from = span.start.max(start + size);
                     while from < span.end {
-                        let Some(cut) = splitter.safe_cut(ordinary, from - span.start) else {
-                            break;
-                        };
+                        let Some(cut) = self.safe_cut(ordinary, from - span.start) else { break };
                         units.push(Span::new(start, span.start + cut));
                         start = span.start + cut;
                         from = start + size;

@@ -34,6 +34,21 @@ impl<'a> Text<'a> {
     }
 }
 
+/// A text, or a part of one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) text: Text<'a>,
+    /// Does it follow another part, so that nothing is put in front of it? It begins at a place where
+    /// [`Engine::safe_cut`](super::Engine::safe_cut) allows that.
+    pub(crate) follows: bool,
+}
+
+impl<'a> From<Text<'a>> for Part<'a> {
+    fn from(text: Text<'a>) -> Self {
+        Self { text, follows: false }
+    }
+}
+
 /// What the literal of a special token in the text means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Special {

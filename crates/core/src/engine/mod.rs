@@ -23,6 +23,7 @@ mod offsets;
 mod paths;
 mod pipeline;
 mod plan;
+mod raw_segments;
 mod reach;
 mod recognizer;
 mod sink;
@@ -43,6 +44,7 @@ pub use input::{Special, Text};
 pub use offsets::{Encoding, byte_spans, char_offsets};
 pub use paths::Draw;
 pub use plan::Step;
+pub(crate) use raw_segments::RawSegments;
 pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
 pub(crate) use sink::{Counter, IdSink, PretokenSink, SinkResult, Spelling};
@@ -89,7 +91,7 @@ pub struct Engine {
 pub struct MemoryUsage {
     /// Ids and bytes, both ways.
     pub vocabulary: usize,
-    /// The tables of the model.
+    /// The tables of the model, and of the segments of a text.
     pub model: usize,
     /// The static table of tokens that a pretoken may become at once.
     pub static_table: usize,
@@ -116,6 +118,8 @@ pub(crate) struct Stages {
     /// The splitter, if pre-tokenization does nothing but split; else its steps.
     pub(crate) splitter: Option<Splitter>,
     pub(crate) pre_tokenizers: PreTokenizers,
+    /// If all that happens to a text before the model is that its spaces are written as marks: how it is cut before.
+    pub(crate) raw_segments: Option<Box<RawSegments>>,
     /// Can no text make a stage fail? Then only cancellation and lack of memory can.
     pub(crate) spells_everything: bool,
     pub(crate) model: Model,
@@ -129,7 +133,8 @@ pub(crate) struct Stages {
 
 impl Engine {
     pub(crate) fn new(description: Description, hooks: Hooks, stages: Stages) -> Self {
-        let static_table = StaticTable::new(&stages.model, &stages.vocabulary).into();
+        let static_table =
+            StaticTable::new(&stages.model, &stages.vocabulary, stages.raw_segments.as_deref()).into();
         let workers = Workers::new(DEFAULT_CACHE_BYTES).into();
         Self {
             description,
@@ -186,8 +191,9 @@ impl Engine {
 
     /// The tables that spelling pretokens needs.
     fn speller(&self) -> Speller<'_> {
-        let Stages { model, vocabulary, .. } = &*self.stages;
-        Speller { model, vocabulary, static_table: &self.static_table }
+        let Stages { model, vocabulary, raw_segments, .. } = &*self.stages;
+        let raw_segments = raw_segments.as_deref();
+        Speller { model, vocabulary, static_table: &self.static_table, raw_segments }
     }
 
     /// The memory that is held now. Cost: next to nothing.
@@ -197,9 +203,10 @@ impl Engine {
         let unforgeable =
             self.unforgeable.get().map(|(vocabulary, model)| (vocabulary.memory(), model.memory()));
         let (of_vocabulary, of_model) = unforgeable.unwrap_or_default();
+        let of_segments = self.stages.raw_segments.as_ref().map_or(0, |segments| segments.memory());
         MemoryUsage {
             vocabulary: self.stages.vocabulary.memory() + of_vocabulary,
-            model: self.stages.model.memory() + of_model,
+            model: self.stages.model.memory() + of_model + of_segments,
             static_table: self.static_table.memory(),
             chat_templates: self.description.chat_templates.memory(),
             caches,

@@ -6,18 +6,19 @@
 //! which also need ends and origins, and the cache has neither.
 use tokenmill_kernels::Prefetcher;
 
-use super::input::{Text, placed, show_symbol_as_text};
+use super::input::{Part, Text, placed, show_symbol_as_text};
 use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
 use super::untrusted::UntrustedRanges;
 use super::worker::Worker;
-use super::{Engine, Stages};
+use super::{Engine, RawSegments, Stages};
 use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::pattern::Splitter;
 use crate::pretokenize::of_split;
+use crate::span::Span;
 use crate::special::TextPart;
 use crate::watch::{Ticker, Watch};
 
@@ -27,6 +28,8 @@ pub(super) struct Run<'a, 'w> {
     pub(super) recognizer: &'a Recognizer<'a>,
     /// The untrusted bytes of the caller's text.
     pub(super) untrusted: &'a UntrustedRanges,
+    /// See [`Part::follows`].
+    pub(super) follows: bool,
     pub(super) worker: &'a mut Worker,
     pub(super) ticker: &'a mut Ticker<'w>,
 }
@@ -36,6 +39,9 @@ pub(super) struct Run<'a, 'w> {
 pub(super) trait SinkAdapter {
     /// Does the sink use the origins of pretokens? If not, they are tracked only if an error may need them.
     const WANTS_ORIGINS: bool;
+
+    /// Is the cache asked, so that a text may be cut into raw segments?
+    const LOOKS_UP: bool = false;
 
     /// See [`PretokenSink::wants_ends`].
     fn wants_ends(&self) -> bool {
@@ -70,6 +76,16 @@ pub(super) trait SinkAdapter {
     /// Encodes text that is pre-tokenized in several steps, or by a step other than a split.
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
+    /// Encodes the raw segments of a text, if [`Self::LOOKS_UP`].
+    fn encode_raw_segments(
+        &mut self,
+        _segments: &RawSegments,
+        _piece: AlignedText<'_>,
+        _run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        Err(Error::internal("this sink takes no raw segments"))
+    }
+
     /// Encodes a run of bytes that are not text, as one pretoken.
     fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 }
@@ -79,6 +95,7 @@ pub(super) struct ById<'s, S>(pub(super) &'s mut S);
 
 impl<S: IdSink> SinkAdapter for ById<'_, S> {
     const WANTS_ORIGINS: bool = false;
+    const LOOKS_UP: bool = true;
 
     #[inline]
     fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
@@ -106,6 +123,18 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
             encoder.encode_one(pretoken, self.0)
         };
         engine.stages.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
+    }
+
+    fn encode_raw_segments(
+        &mut self,
+        segments: &RawSegments,
+        piece: AlignedText<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        let Run { engine, worker, ticker, .. } = run;
+        let Worker { scratch, cache, batch, .. } = &mut **worker;
+        let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
+        encoder.encode_raw_segments(segments, piece, self.0)
     }
 
     fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
@@ -176,12 +205,13 @@ impl<S: PretokenSink + ?Sized> SinkAdapter for ByPretoken<'_, S> {
     }
 
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-        let Run { engine, recognizer, untrusted, worker, ticker } = run;
+        let Run { engine, recognizer, untrusted, follows, worker, ticker } = run;
         // Taken out, as the rest of the worker is borrowed meanwhile.
         let mut pretokenized = std::mem::take(&mut worker.pretokenized);
         let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
-            let run = &mut Run { engine, recognizer, untrusted, worker, ticker };
+            let follows = *follows;
+            let run = &mut Run { engine, recognizer, untrusted, follows, worker, ticker };
             self.encode_one(pretoken.text.as_bytes(), pretoken.origins, run)
         };
         let done = engine.stages.pre_tokenizers.for_each(piece, &mut pretokenized, ticker, emit);
@@ -196,21 +226,23 @@ impl<S: PretokenSink + ?Sized> SinkAdapter for ByPretoken<'_, S> {
 
 impl Engine {
     /// Encodes a text into `adapter`, on this thread. `next` is prefetched at the same time, at its own pace.
-    pub(super) fn encode_into<A: SinkAdapter>(
+    pub(super) fn encode_into<'t, A: SinkAdapter>(
         &self,
-        text: Text<'_>,
+        text: impl Into<Part<'t>>,
         recognizer: &Recognizer<'_>,
         untrusted: &UntrustedRanges,
         next: Prefetcher,
         watch: &dyn Watch,
         adapter: &mut A,
     ) -> Result<()> {
+        let Part { text, follows } = text.into();
         recognizer.check(text.as_bytes(), watch)?;
         let mut ticker = Ticker::new(watch);
         self.workers.with(|worker| {
             worker.scratch.wants_ends = adapter.wants_ends();
             worker.batch.set_prefetch(next);
-            let mut run = Run { engine: self, recognizer, untrusted, worker, ticker: &mut ticker };
+            let ticker = &mut ticker;
+            let mut run = Run { engine: self, recognizer, untrusted, follows, worker, ticker };
             let done = match text.validated() {
                 Text::Str(text) => run.encode_text(text, 0, adapter),
                 Text::Bytes(bytes) => run.encode_mixed(bytes, adapter),
@@ -235,7 +267,7 @@ impl Run<'_, '_> {
         base: usize,
         adapter: &mut A,
     ) -> Result<()> {
-        let Run { engine, recognizer, untrusted, worker, ticker } = self;
+        let Run { engine, recognizer, untrusted, follows, worker, ticker } = self;
         let whole = AlignedText::original(text, base);
         recognizer.for_each_part(
             &recognizer.in_raw,
@@ -248,7 +280,9 @@ impl Run<'_, '_> {
                 TextPart::Ordinary(span) => {
                     let piece = AlignedText::original(&text[span.start..span.end], base + span.start);
                     adapter.begin(piece)?;
-                    Run { engine, recognizer, untrusted, worker, ticker }.encode_ordinary(piece, adapter)?;
+                    let follows = *follows && span.start == 0;
+                    Run { engine, recognizer, untrusted, follows, worker, ticker }
+                        .encode_ordinary(piece, adapter)?;
                     Ok(adapter.end()?)
                 }
             },
@@ -257,6 +291,21 @@ impl Run<'_, '_> {
 
     /// Encodes text between the added tokens of the first pass.
     fn encode_ordinary<A: SinkAdapter>(&mut self, piece: AlignedText<'_>, adapter: &mut A) -> Result<()> {
+        if A::LOOKS_UP
+            && let Some(segments) = &self.engine.stages.raw_segments
+        {
+            let first = if self.follows { 0 } else { segments.first_end(piece.text.as_bytes()) };
+            if first > 0 {
+                self.encode_by_stages(piece.slice(Span::new(0, first)), adapter)?;
+            }
+            let rest = piece.slice(Span::new(first, piece.text.len()));
+            return adapter.encode_raw_segments(segments, rest, self);
+        }
+        self.encode_by_stages(piece, adapter)
+    }
+
+    /// Encodes text between the added tokens of the first pass, stage by stage.
+    fn encode_by_stages<A: SinkAdapter>(&mut self, piece: AlignedText<'_>, adapter: &mut A) -> Result<()> {
         if let Some(splitter) = self.engine.splitter() {
             return self.encode_split(splitter, piece, adapter);
         }
@@ -273,7 +322,8 @@ impl Run<'_, '_> {
         normalized: &mut [Rewritten; 2],
         adapter: &mut A,
     ) -> Result<()> {
-        let Run { engine, recognizer, untrusted, worker, ticker } = self;
+        let Run { engine, recognizer, untrusted, follows, worker, ticker } = self;
+        let follows = *follows;
         ticker.spend(piece.text.len())?;
         let is_touched = !untrusted.is_empty() && untrusted.overlaps(piece.span());
         let untrusted = if is_touched { untrusted } else { UntrustedRanges::none() };
@@ -289,7 +339,7 @@ impl Run<'_, '_> {
             match segment {
                 TextPart::Literal(id, span) => Ok(adapter.added(piece.slice(span), id)?),
                 TextPart::Ordinary(span) => {
-                    let run = &mut Run { engine, recognizer, untrusted, worker, ticker };
+                    let run = &mut Run { engine, recognizer, untrusted, follows, worker, ticker };
                     match &engine.stages.splitter {
                         Some(splitter) => run.encode_split(splitter, piece.slice(span), adapter),
                         None => adapter.encode_pretokenized(piece.slice(span), run),

@@ -31,6 +31,11 @@ impl Engine {
             step("normalization", names.join(", "), reason)
         });
         steps.push(self.plan_of_split());
+        if self.stages.raw_segments.is_some() {
+            let reason = "no token has the characters around a cut, and what changes a text before the model only \
+                          writes spaces as marks: most segments are looked up before that";
+            steps.push(step("segments", "cut between characters that never merge", reason));
+        }
         let usage = self.memory_usage();
         steps.push(if usage.cache_bytes == 0 {
             step("look-up of pretokens", "static table alone", "cache_bytes is 0")

@@ -42,6 +42,8 @@ pub struct Scratch {
     pub ends: Vec<u32>,
     /// Does the caller ask for ends?
     pub wants_ends: bool,
+    /// A segment with its spaces written as marks.
+    pub segment: Vec<u8>,
     /// The buffers of merging.
     pub bpe: bpe::BpeScratch,
     wordpiece: wordpiece::WordPieceScratch,
@@ -53,6 +55,7 @@ impl Scratch {
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         4 * (self.ids.capacity() + self.ends.capacity())
+            + self.segment.capacity()
             + self.bpe.memory()
             + self.wordpiece.memory()
             + self.unigram.memory()

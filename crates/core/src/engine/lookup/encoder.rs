@@ -12,6 +12,7 @@ use super::keys::{hardly_repeats, key_of, key_of_long};
 use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
+use crate::engine::RawSegments;
 use crate::engine::input::placed;
 use crate::engine::sink::IdSink;
 use crate::error::Result;
@@ -19,6 +20,10 @@ use crate::model::Scratch;
 use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
 use crate::watch::Ticker;
+
+/// Raw segments that are found at once, and the work of each besides its bytes, in bytes.
+const SEGMENTS: usize = 256;
+const WORK_OF_SEGMENT: usize = 16;
 
 /// The tables of a tokenizer, and what one worker holds while it encodes pretokens.
 pub(in super::super) struct PretokenEncoder<'a, 'w> {
@@ -63,6 +68,40 @@ impl PretokenEncoder<'_, '_> {
         // An error in a pretoken that was found before the split failed comes first.
         self.resolve_batch(text, piece.origins, sink, true)?;
         split
+    }
+
+    /// Encodes the raw segments of a text without added tokens.
+    ///
+    /// # Errors
+    /// As [`Self::encode_split`], but for errors of a split.
+    pub(in super::super) fn encode_raw_segments<S: IdSink>(
+        &mut self,
+        segments: &RawSegments,
+        piece: AlignedText<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let text = piece.text.as_bytes();
+        self.batch.begin_text(text);
+        let (mut buffer, mut from) = ([0; SEGMENTS], 0);
+        while from < text.len() {
+            let mut ends = segments.next_ends(text, from, &mut buffer);
+            while let Some(&next) = ends.first() {
+                let batch = &mut *self.batch;
+                let start = batch.end;
+                let mut count = batch.push_short(text, ends, self.cache);
+                if count == 0 && !batch.is_full() {
+                    batch.push(key_of_long(&text[start..next]), next, self.cache);
+                    count = 1;
+                }
+                batch.work += (batch.end - start) + WORK_OF_SEGMENT * count;
+                ends = &ends[count..];
+                if batch.is_full() {
+                    self.resolve_batch(text, piece.origins, sink, false)?;
+                }
+            }
+            from = self.batch.end;
+        }
+        self.resolve_batch(text, piece.origins, sink, true)
     }
 
     /// Pushes a pretoken that is longer than a key as a whole, unless it hardly ever repeats or is a text that is

@@ -7,6 +7,7 @@ use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 use super::cache::PretokenCache;
 use super::keys::{SEGMENT, is_cached, is_segment};
 use super::static_table::StaticTable;
+use crate::engine::RawSegments;
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::bpe::CanonicalMerges;
@@ -21,6 +22,8 @@ pub(in super::super) struct Speller<'a> {
     pub(in super::super) model: &'a Model,
     pub(in super::super) vocabulary: &'a Vocabulary,
     pub(in super::super) static_table: &'a StaticTable,
+    /// If pretokens are segments of a text that is not normalized yet.
+    pub(in super::super) raw_segments: Option<&'a RawSegments>,
 }
 
 impl<'a> Speller<'a> {
@@ -84,6 +87,9 @@ impl<'a> Speller<'a> {
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
+        if let Some(raw) = self.raw_segments {
+            return raw.spell(pretoken, (self.model, self.vocabulary), scratch, ticker);
+        }
         let segments = Speller::segments(self, pretoken, Span::new(0, pretoken.len()));
         let (Some(bpe), Some(segments)) = (self.model.as_bpe(), segments) else {
             return self.model.encode(pretoken, self.vocabulary, scratch, ticker);

@@ -5,6 +5,7 @@
 //! Only short ones can be found, and none under a key that is marked as a segment's.
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
+use crate::engine::RawSegments;
 use crate::ids::TokenId;
 use crate::model::Model;
 use crate::vocabulary::Vocabulary;
@@ -21,13 +22,23 @@ pub(in super::super) struct StaticTable {
 
 impl StaticTable {
     /// The table of a model; empty for all models but byte-pair encoding.
-    pub(in super::super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
+    pub(in super::super) fn new(
+        model: &Model,
+        vocabulary: &Vocabulary,
+        raw_segments: Option<&RawSegments>,
+    ) -> Self {
         let tokens = || {
             let tokens = vocabulary.tokens().iter().enumerate();
-            let tokens = tokens.filter(|&(index, (_, bytes))| {
-                (1..=SHORT).contains(&bytes.len()) && model.as_bpe().is_some_and(|bpe| bpe.may_become(index))
-            });
-            tokens.map(|(_, (id, bytes))| (short_table::key_at(bytes, 0, bytes.len()), id))
+            let tokens = tokens.filter(|&(index, _)| model.as_bpe().is_some_and(|bpe| bpe.may_become(index)));
+            let mut buffer = Vec::new();
+            tokens.filter_map(move |(_, (id, bytes))| {
+                let bytes = match raw_segments {
+                    Some(raw) => raw.raw_of(bytes, &mut buffer)?,
+                    None => bytes,
+                };
+                let is_short = (1..=SHORT).contains(&bytes.len());
+                is_short.then(|| (short_table::key_at(bytes, 0, bytes.len()), id))
+            })
         };
         let (first, mut overflow) = filled(tokens().count(), tokens());
         let mut tables = vec![first];

@@ -12,12 +12,14 @@
 //! The choice must never change the ids: both ways give what the naive rule gives. `docs/merging.md` has the
 //! proof.
 mod borders;
+mod byte_pairs;
 mod canonical;
 mod general;
 mod heap;
 mod scratch;
 #[cfg(test)]
 pub(crate) mod tests;
+mod token_cuts;
 mod unbuilt;
 mod whole_only;
 
@@ -36,10 +38,11 @@ use general::steps::merge_steps;
 use whole_only::WholeOnlyFilter;
 
 pub use canonical::table::MERGE_BATCH;
-pub use canonical::{CanonicalCuts, CanonicalMerges, Matcher};
+pub use canonical::{CanonicalMerges, Matcher};
 pub use general::pairs::listed_merges;
 pub use general::steps::{MAX_EXPLAINED_SYMBOLS, MergeStep, MergeSteps};
 pub use scratch::BpeScratch;
+pub use token_cuts::{TokenCuts, TokenCutsBuilder};
 pub use unbuilt::Unbuilt;
 
 /// A compiled BPE model. Immutable.
@@ -163,7 +166,7 @@ impl Bpe {
         self.merge(pretoken, scratch, output, ticker)
     }
 
-    /// As [`Self::encode`], for a segment of a pretoken between two [cuts](CanonicalCuts): without the rule for
+    /// As [`Self::encode`], for a segment of a pretoken between two [cuts](TokenCuts): without the rule for
     /// whole pretokens.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use tokenmill_kernels::{MergeTable, NO_MERGE};
 
 use super::table::SymbolTable;
 use crate::ids::TokenId;
+use crate::model::bpe::byte_pairs::BytePairs;
 
 /// The largest number of bytes of a run in which bytes merge.
 const MAX_LENGTH: usize = 4;
@@ -111,33 +112,4 @@ fn merged(run: &[u8], merges: &MergeTable) -> ([u32; MAX_LENGTH], usize) {
         row.copy_within(right + 1..length, right);
         length -= 1;
     }
-}
-
-/// A set of pairs of bytes, one bit for each.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct BytePairs(Box<[u64; 1 << 10]>);
-
-impl BytePairs {
-    pub(super) fn new() -> Self {
-        Self(Box::new([0; 1 << 10]))
-    }
-
-    pub(super) fn insert(&mut self, left: u8, right: u8) {
-        self.0[word_of(left, right)] |= 1 << (right & 63);
-    }
-
-    #[inline]
-    pub(super) fn contains(&self, left: u8, right: u8) -> bool {
-        self.0[word_of(left, right)] >> (right & 63) & 1 == 1
-    }
-
-    /// Heap bytes held.
-    pub(super) fn memory(&self) -> usize {
-        size_of_val(&*self.0)
-    }
-}
-
-#[inline]
-fn word_of(left: u8, right: u8) -> usize {
-    usize::from(left) << 2 | usize::from(right >> 6)
 }

@@ -8,9 +8,9 @@
 //! can be told by pairs of tokens alone (`crate::budget`).
 use tokenmill_kernels::{Automaton, MergeTable, NO_KEY, NO_MERGE, State};
 
-use super::cuts::CanonicalCuts;
 use super::table::{BYTES, NOT_BUILT, SymbolTable};
 use crate::ids::{TokenId, to_u32};
+use crate::model::bpe::token_cuts::TokenCuts;
 use crate::vocabulary::Vocabulary;
 
 /// The tables of a [`Matcher`], made when they are first needed.
@@ -70,7 +70,7 @@ fn symbol_of(automaton: &Automaton, table: &SymbolTable, state: State, depth: us
 #[derive(Debug, Clone, Copy)]
 pub struct Matcher<'a> {
     pub(super) table: &'a SymbolTable,
-    pub(super) cuts: &'a CanonicalCuts,
+    pub(super) cuts: &'a TokenCuts,
     pub(super) tables: &'a MatcherTables,
 }
 

@@ -12,7 +12,6 @@
 //! `build` makes the tables when a tokenizer is compiled; the other modules use them.
 mod build;
 mod byte_runs;
-mod cuts;
 mod matcher;
 pub(super) mod table;
 pub(super) mod windows;
@@ -31,10 +30,9 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 use super::scratch::BpeScratch;
+use super::token_cuts::{TokenCuts, TokenCutsBuilder};
 use build::{Candidates, build};
 use byte_runs::ByteRuns;
-pub use cuts::CanonicalCuts;
-use cuts::CutsBuilder;
 pub use matcher::Matcher;
 use matcher::MatcherTables;
 use table::{BYTES, Built, MERGE_BATCH, NOT_BUILT, SymbolTable};
@@ -44,7 +42,7 @@ use table::{BYTES, Built, MERGE_BATCH, NOT_BUILT, SymbolTable};
 pub struct CanonicalMerges {
     pub(super) table: SymbolTable,
     /// The places across which nothing merges.
-    pub cuts: CanonicalCuts,
+    pub cuts: TokenCuts,
     byte_runs: ByteRuns,
     matcher: MadeOnce<MatcherTables>,
 }
@@ -77,7 +75,7 @@ impl CanonicalMerges {
         let Some((built, is_built)) = build(candidates, tokens, bytes, ticker)? else { return Ok(None) };
         let Built { merges, parts, ids } = built;
         let table = SymbolTable::new(merges, ids, &parts);
-        let (mut cuts, mut byte_runs) = (CutsBuilder::new(), ByteRuns::new());
+        let (mut cuts, mut byte_runs) = (TokenCutsBuilder::new(), ByteRuns::new());
         for (&id, &(left, _)) in
             table.ids[BYTES as usize..].iter().zip(&parts).filter(|(_, parts)| **parts != NOT_BUILT)
         {

@@ -10,11 +10,11 @@ use std::ops::Range;
 
 use tokenmill_kernels::end_of_repeat;
 
-use super::byte_runs::BytePairs;
+use super::byte_pairs::BytePairs;
 
 /// The characters that are adjacent in some token.
 #[derive(Debug)]
-pub struct CanonicalCuts {
+pub struct TokenCuts {
     /// Adjacent bytes in a token, if both are whole characters or if the token has only a part of a character
     /// there.
     bytes: BytePairs,
@@ -35,6 +35,17 @@ struct CharBytes {
 #[inline]
 fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
+}
+
+/// The bytes of ASCII that are looked at together, without a branch for each, and how many make that worth it.
+const BLOCK: usize = 16;
+const WORTH_A_BLOCK: usize = 4;
+
+/// The number of bytes before the first one that is not ASCII.
+#[inline]
+fn ascii_prefix(block: &[u8; BLOCK]) -> usize {
+    let high_bits = u128::from_le_bytes(*block) & u128::from_ne_bytes([0x80; BLOCK]);
+    high_bits.trailing_zeros() as usize / 8
 }
 
 /// The largest number of bytes of a character.
@@ -80,7 +91,7 @@ impl CharBytes {
     }
 }
 
-impl CanonicalCuts {
+impl TokenCuts {
     /// The first cut after `from`, or the end of the text. `from` is a cut, too, or the start.
     #[inline]
     pub fn next(&self, text: &[u8], from: usize) -> usize {
@@ -117,28 +128,57 @@ impl CanonicalCuts {
     /// Repeats [`Self::next`] until `ends` is full or the text ends; returns the number of ends written.
     #[inline]
     pub fn next_batch(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
-        let (mut from, mut count) = (from, 0);
-        'segments: while count < ends.len() && from < text.len() {
-            let (mut left, _) = CharBytes::first(&text[from..]);
-            let mut at = from + left.length;
-            // The character after a cut has been read already.
-            while left.length > 1 && at < text.len() && !continues(text[at]) {
-                let (right, _) = CharBytes::first(&text[at..]);
-                if self.may_cut(left, right, text[at - 1], text[at]) {
-                    (ends[count], from) = (at, at);
+        let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) else { return 0 };
+        let mut count = 0;
+        // The character before the place.
+        let (mut left, _) = CharBytes::first(rest);
+        let mut at = from + left.length;
+        while at < text.len() && count < ends.len() {
+            let before = text[at - 1];
+            if let Some(block) = text[at..].first_chunk::<BLOCK>()
+                && before.is_ascii()
+                && let ascii @ WORTH_A_BLOCK.. = ascii_prefix(block)
+            {
+                let mut cuts = self.cuts_before(before, block) & ((1 << ascii) - 1);
+                while cuts != 0 && count < ends.len() {
+                    ends[count] = at + cuts.trailing_zeros() as usize;
                     count += 1;
-                    if count == ends.len() {
-                        break 'segments;
-                    }
+                    cuts &= cuts - 1;
                 }
-                at += right.length;
-                left = right;
+                at += ascii;
+                left = CharBytes { bytes: u32::from(block[ascii - 1]), length: 1 };
+                continue;
             }
-            from = self.next(text, from);
-            ends[count] = from;
+            if continues(text[at]) {
+                // The character is incomplete: the next one begins at the next byte that can begin one.
+                at += text[at..].iter().take_while(|&&byte| continues(byte)).count();
+                left = CharBytes { bytes: 0, length: 0 };
+                continue;
+            }
+            let (right, _) = CharBytes::first(&text[at..]);
+            if left.length > 0 && self.may_cut(left, right, before, text[at]) {
+                ends[count] = at;
+                count += 1;
+            }
+            at += right.length;
+            left = right;
+        }
+        if count < ends.len() {
+            ends[count] = text.len();
             count += 1;
         }
         count
+    }
+
+    /// Bit `i` is set if there is a cut before byte `i` of a block in which this byte and all before it are ASCII;
+    /// other bits have no meaning.
+    #[inline]
+    fn cuts_before(&self, before: u8, block: &[u8; BLOCK]) -> u32 {
+        let lefts = std::iter::once(&before).chain(block);
+        lefts
+            .zip(block)
+            .enumerate()
+            .fold(0, |cuts, (i, (&left, &right))| cuts | u32::from(!self.bytes.contains(left, right)) << i)
     }
 
     /// Is there a cut between these two bytes, whatever surrounds them? `false` for bytes that are not ASCII.
@@ -166,22 +206,28 @@ impl CanonicalCuts {
     }
 
     /// Heap bytes held.
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.bytes.memory() + 8 * self.chars.capacity()
     }
 }
 
 /// Collects the adjacent characters in the tokens that merging makes.
-pub(super) struct CutsBuilder {
-    /// As in [`CanonicalCuts`].
+#[derive(Debug)]
+pub struct TokenCutsBuilder {
+    /// As in [`TokenCuts`].
     bytes: BytePairs,
     /// Pairs of whole characters.
     pairs: Vec<u64>,
 }
 
-impl CutsBuilder {
-    pub(super) fn new() -> Self {
+impl TokenCutsBuilder {
+    pub(crate) fn new() -> Self {
         Self { bytes: BytePairs::new(), pairs: Vec::new() }
+    }
+
+    /// Adds a text of which no place may be a cut.
+    pub(crate) fn add_whole(&mut self, text: &[u8]) {
+        self.add_places(text, 1..text.len());
     }
 
     /// Adds a token whose two parts meet at `join`. Parts that are not bytes must be added, too.
@@ -210,12 +256,12 @@ impl CutsBuilder {
         }
     }
 
-    pub(super) fn finish(self) -> CanonicalCuts {
+    pub(crate) fn finish(self) -> TokenCuts {
         let Self { bytes, mut pairs } = self;
         pairs.sort_unstable();
         pairs.dedup();
         let bits = (pairs.len() * 16).next_power_of_two().trailing_zeros().max(6);
-        let mut cuts = CanonicalCuts { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
+        let mut cuts = TokenCuts { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
         for pair in pairs {
             for bit in cuts.bits_of(pair) {
                 cuts.chars[bit / 64] |= 1 << (bit % 64);
@@ -252,13 +298,41 @@ mod tests {
     proptest! {
         #[test]
         fn joins_tell_of_all_places(joins in prop::collection::vec((0..50_usize, 0..50_usize), 0..40)) {
-            let (mut every, mut joined) = (CutsBuilder::new(), CutsBuilder::new());
+            let (mut every, mut joined) = (TokenCutsBuilder::new(), TokenCutsBuilder::new());
             for (token, join) in products(&joins).iter().filter(|(token, _)| token.len() < 1000) {
                 every.add_places(token, 1..token.len());
                 joined.add(token, *join);
             }
             let (every, cuts) = (every.finish(), joined.finish());
             prop_assert_eq!((cuts.bytes, cuts.chars), (every.bytes, every.chars));
+        }
+
+        #[test]
+        fn a_batch_has_the_cuts_that_are_found_one_by_one(
+            joins in prop::collection::vec((0..50_usize, 0..50_usize), 0..40),
+            text in prop::collection::vec(
+                prop_oneof![9 => Just(vec![b'a']), 9 => Just(vec![b' ']), 2 => prop::collection::vec(any::<u8>(), 1),
+                    1 => Just("漢é".as_bytes().to_vec())],
+                0..120,
+            ),
+            size in 1..9_usize,
+        ) {
+            let mut builder = TokenCutsBuilder::new();
+            for (token, join) in products(&joins).iter().filter(|(token, _)| token.len() < 1000) {
+                builder.add(token, *join);
+            }
+            let (cuts, text) = (builder.finish(), text.concat());
+            let next = |from: &usize| Some(cuts.next(&text, *from)).filter(|end| end > from);
+            let want: Vec<usize> = std::iter::successors(Some(0), next).skip(1).collect();
+            let (mut found, mut ends) = (Vec::new(), vec![0; size]);
+            loop {
+                let count = cuts.next_batch(&text, found.last().copied().unwrap_or_default(), &mut ends);
+                if count == 0 {
+                    break;
+                }
+                found.extend_from_slice(&ends[..count]);
+            }
+            prop_assert_eq!(found, want);
         }
 
         #[test]

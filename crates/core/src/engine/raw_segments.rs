@@ -1,0 +1,236 @@
+//! Raw segments: parts of a text that are looked up before it is normalized.
+//!
+//! In: a description, then texts. Out: the segments of a text, and the ids of each. Joined, these must be the ids of
+//! the text, whatever the text is.
+//!
+//! Many models of SentencePiece take a whole text as one pretoken, in which each space is written as a mark, and
+//! merge characters. Nothing merges across a place where no token has the two characters side by side, and writing
+//! spaces as marks looks at one character at a time. So the text is cut there as it comes, most segments are in the
+//! cache, and only the others are rewritten. `docs/merging.md` has the proof.
+//!
+//! The first segment of a text may get a mark of its own in front, so it takes the way through all stages.
+use std::collections::HashSet;
+
+use crate::description::{
+    Alphabet, Description, Merge, Merges, ModelDescription, Normalizer, Pattern, PieceKind, PreTokenizer,
+    PrependScheme,
+};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::bpe::{TokenCuts, TokenCutsBuilder};
+use crate::model::{Model, Scratch};
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+const SPACE: char = ' ';
+const MARK: char = '\u{2581}';
+
+/// The cuts of texts, and what becomes of a space.
+#[derive(Debug)]
+pub(crate) struct RawSegments {
+    cuts: TokenCuts,
+    spaces: Spaces,
+}
+
+/// What the stages before the model do with spaces.
+#[derive(Debug, Clone, Copy)]
+struct Spaces {
+    /// What a space is written as; a space if it is kept.
+    mark: char,
+    /// Is something put before the text?
+    has_prefix: bool,
+    /// Is the text cut before each mark?
+    splits: bool,
+}
+
+impl RawSegments {
+    /// `None` if a stage before the model may do more to a text than write its spaces as marks and put something
+    /// before it, or if the model is not known to spell the segments alone as it spells them together.
+    pub(crate) fn new(
+        description: &Description,
+        model: &Model,
+        vocabulary: &Vocabulary,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<Self>> {
+        let Some(spaces) = Spaces::new(description) else { return Ok(None) };
+        if !model.is_byte_complete() || !is_independent(&description.model, vocabulary) {
+            return Ok(None);
+        }
+        // Text becomes these without merging, and none of them merges.
+        let byte_tokens = byte_tokens(vocabulary);
+        let (mut cuts, mut written) = (TokenCutsBuilder::new(), String::new());
+        for (id, token) in vocabulary.tokens().iter() {
+            ticker.spend(token.len())?;
+            let Ok(token) = std::str::from_utf8(token) else { return Ok(None) };
+            if byte_tokens.contains(&id) {
+                continue;
+            }
+            // If the text is cut before marks, no token that holds one elsewhere than at its start is ever made.
+            let parts = token.match_indices(spaces.mark).map(|(at, _)| at).filter(|_| spaces.splits);
+            let starts = [0].into_iter().chain(parts);
+            let ends = token.match_indices(spaces.mark).map(|(at, _)| at).filter(|_| spaces.splits);
+            for (start, end) in starts.zip(ends.chain([token.len()])) {
+                let part = &token[start..end];
+                cuts.add_whole(part.as_bytes());
+                if spaces.mark != SPACE && part.contains(spaces.mark) {
+                    // In a text a mark may be written as a space.
+                    written.clear();
+                    written.extend(part.chars().map(|c| if c == spaces.mark { SPACE } else { c }));
+                    cuts.add_whole(written.as_bytes());
+                }
+            }
+        }
+        if spaces.mark != SPACE && !spaces.splits {
+            for pair in [[SPACE, spaces.mark], [spaces.mark, SPACE]] {
+                cuts.add_whole(pair.iter().collect::<String>().as_bytes());
+            }
+        }
+        Ok(Some(Self { cuts: cuts.finish(), spaces }))
+    }
+
+    /// Where the part of a text ends that takes the way through all stages; it may be empty.
+    pub(super) fn first_end(&self, text: &[u8]) -> usize {
+        if self.spaces.has_prefix { self.cuts.next(text, 0) } else { 0 }
+    }
+
+    /// The first cut of a text from a byte on, inside of it.
+    pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        let before = (0..from).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
+        let cut = self.cuts.next(text.as_bytes(), before);
+        (cut < text.len()).then_some(cut)
+    }
+
+    /// The ends of the next segments, at most as many as `ends` has places; there are none at the end of the text.
+    /// A segment must begin at `from`.
+    #[inline]
+    pub(super) fn next_ends<'e>(&self, text: &[u8], from: usize, ends: &'e mut [usize]) -> &'e [usize] {
+        let count = self.cuts.next_batch(text, from, ends);
+        &ends[..count]
+    }
+
+    /// The raw segment that becomes a token, if it is one, into `segment`.
+    pub(super) fn raw_of<'s>(&self, token: &'s [u8], segment: &'s mut Vec<u8>) -> Option<&'s [u8]> {
+        if self.spaces.mark == SPACE {
+            return Some(token);
+        }
+        // Nothing becomes a token that holds a space.
+        let token = std::str::from_utf8(token).ok().filter(|token| !token.contains(SPACE))?;
+        if !token.contains(self.spaces.mark) {
+            return Some(token.as_bytes());
+        }
+        segment.clear();
+        for (i, part) in token.split(self.spaces.mark).enumerate() {
+            segment.extend_from_slice(if i > 0 { b" " } else { b"" });
+            segment.extend_from_slice(part.as_bytes());
+        }
+        Some(segment)
+    }
+
+    /// Spells a segment into `scratch.ids`. One without spaces may be normalized already.
+    pub(super) fn spell(
+        &self,
+        segment: &[u8],
+        (model, vocabulary): (&Model, &Vocabulary),
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        if self.spaces.mark == SPACE || !segment.contains(&(SPACE as u8)) {
+            return model.encode(segment, vocabulary, scratch, ticker);
+        }
+        let mut written = std::mem::take(&mut scratch.segment);
+        let mut buffer = [0; 4];
+        let mark = self.spaces.mark.encode_utf8(&mut buffer).as_bytes();
+        written.clear();
+        for (i, part) in segment.split(|&byte| byte == SPACE as u8).enumerate() {
+            written.extend_from_slice(if i > 0 { mark } else { &[] });
+            written.extend_from_slice(part);
+        }
+        let spelled = model.encode(&written, vocabulary, scratch, ticker);
+        scratch.segment = written;
+        spelled
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        self.cuts.memory()
+    }
+}
+
+impl Spaces {
+    /// `None` if a stage before the model may do something else.
+    fn new(description: &Description) -> Option<Self> {
+        let mut spaces = Self { mark: SPACE, has_prefix: false, splits: false };
+        for step in &description.normalizer {
+            match step {
+                Normalizer::Prepend(_) => spaces.has_prefix = true,
+                Normalizer::Replace { pattern: Pattern::Literal(literal), content }
+                    if spaces.mark == SPACE && literal == " " =>
+                {
+                    spaces.mark = only_char(content)?;
+                }
+                Normalizer::SentencePiece(rules) if spaces.mark == SPACE => {
+                    let changes_more = !rules.charsmap.is_empty()
+                        || rules.remove_extra_whitespaces
+                        || rules.treat_whitespace_as_suffix
+                        || rules.user_defined.iter().any(|literal| literal.contains(SPACE));
+                    if changes_more {
+                        return None;
+                    }
+                    spaces.has_prefix |= rules.add_dummy_prefix;
+                    spaces.mark = if rules.escape_whitespaces { MARK } else { SPACE };
+                }
+                _ => return None,
+            }
+        }
+        for step in &description.pre_tokenizer {
+            match *step {
+                PreTokenizer::Metaspace { replacement, prepend, split }
+                    if spaces.mark == SPACE || spaces.mark == replacement =>
+                {
+                    spaces.mark = replacement;
+                    spaces.has_prefix |= prepend != PrependScheme::Never;
+                    spaces.splits |= split;
+                }
+                // There are no spaces left.
+                PreTokenizer::Split { pattern: Pattern::Literal(ref literal), .. }
+                    if spaces.mark != SPACE && literal == " " => {}
+                _ => return None,
+            }
+        }
+        Some(spaces)
+    }
+}
+
+/// Are the ids of a text those of its parts, where no token has the characters on both sides of a place?
+fn is_independent(model: &ModelDescription, vocabulary: &Vocabulary) -> bool {
+    let ModelDescription::Bpe(bpe) = model else { return false };
+    let merges_characters = match &bpe.merges {
+        // Byte tokens stand for text that is no symbol, so merges of them are not seen in the text of tokens.
+        Merges::Listed(merges) => {
+            let byte_tokens = byte_tokens(vocabulary);
+            let parts = |merge: &Merge| [merge.left, merge.right, merge.result];
+            !merges.iter().any(|merge| parts(merge).iter().any(|id| byte_tokens.contains(id)))
+        }
+        // How an unused piece is split again depends on the merges of the whole text.
+        Merges::ByScore { kinds, .. } => !kinds.contains(&PieceKind::Unused),
+        Merges::ById => false,
+    };
+    merges_characters
+        && bpe.continuing_prefix.is_none()
+        && !bpe.whole_pretokens
+        && bpe.alphabet == Alphabet::Chars { end_of_word: None }
+}
+
+/// The tokens `<0xNN>`.
+fn byte_tokens(vocabulary: &Vocabulary) -> HashSet<TokenId> {
+    (0..=u8::MAX).filter_map(|byte| vocabulary.find(format!("<0x{byte:02X}>").as_bytes())).collect()
+}
+
+/// The only character of a text.
+fn only_char(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    characters.next().filter(|_| characters.next().is_none())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! Raw segments against the same text stage by stage.
+use proptest::prelude::*;
+use tokenmill_kernels::Prefetcher;
+
+use crate::aligned::{AlignedText, Origins};
+use crate::compile::compile;
+use crate::description::{
+    AddedToken, Alphabet, Behavior, BpeDescription, Description, Merge, Merges, ModelDescription, Normalizer,
+    Pattern, PieceKind, PreTokenizer, PrependScheme, SentencePieceRules, TokenList,
+};
+use crate::engine::input::Part;
+use crate::engine::sink::{PretokenSink, SinkResult};
+use crate::engine::{Engine, Special, Text, UntrustedRanges};
+use crate::ids::{TokenId, to_u32};
+use crate::watch::Unwatched;
+
+const MARK: char = '\u{2581}';
+
+/// Takes pretokens one by one, so that every text goes through all stages.
+#[derive(Default)]
+struct OneByOne(Vec<TokenId>);
+
+impl PretokenSink for OneByOne {
+    fn take(&mut self, _: &[u8], _: Origins<'_>, ids: &[TokenId], _: &[u32]) -> SinkResult {
+        self.0.extend_from_slice(ids);
+        Ok(())
+    }
+
+    fn added(&mut self, _: AlignedText<'_>, id: TokenId) -> SinkResult {
+        self.0.push(id);
+        Ok(())
+    }
+}
+
+fn replace(content: &str) -> Normalizer {
+    Normalizer::Replace { pattern: Pattern::Literal(" ".to_owned()), content: content.to_owned() }
+}
+
+fn metaspace(prepend: PrependScheme, split: bool) -> PreTokenizer {
+    PreTokenizer::Metaspace { replacement: MARK, prepend, split }
+}
+
+fn sentence_piece(add_dummy_prefix: bool, escape_whitespaces: bool) -> Normalizer {
+    Normalizer::SentencePiece(SentencePieceRules {
+        add_dummy_prefix,
+        escape_whitespaces,
+        ..SentencePieceRules::default()
+    })
+}
+
+/// Stages before a model that leave raw segments.
+fn all_stages() -> Vec<(Vec<Normalizer>, Vec<PreTokenizer>)> {
+    let prepend = |prefix: &str| Normalizer::Prepend(prefix.to_owned());
+    let at_spaces = PreTokenizer::Split {
+        pattern: Pattern::Literal(" ".to_owned()),
+        behavior: Behavior::MergedWithPrevious,
+        invert: false,
+    };
+    vec![
+        (vec![], vec![]),
+        (vec![prepend("\u{2581}"), replace("\u{2581}")], vec![]),
+        (vec![replace("\u{2581}"), prepend("ab")], vec![]),
+        (vec![replace("b")], vec![]),
+        (vec![replace("\u{2581}")], vec![at_spaces]),
+        (vec![sentence_piece(true, true)], vec![]),
+        (vec![sentence_piece(false, true)], vec![]),
+        (vec![sentence_piece(true, false)], vec![]),
+        (vec![], vec![metaspace(PrependScheme::First, false)]),
+        (vec![], vec![metaspace(PrependScheme::Always, true)]),
+        (vec![], vec![metaspace(PrependScheme::Never, true)]),
+        (vec![replace("\u{2581}")], vec![metaspace(PrependScheme::Always, false)]),
+    ]
+}
+
+/// What symbols are made of; some are no tokens.
+const CHARACTERS: [char; 9] = ['a', 'b', '1', '\n', MARK, 'é', '語', '中', '\u{10400}'];
+
+/// A model over characters and all byte tokens. Each of `joins` joins two earlier symbols; scores are drawn from few
+/// numbers, so that some are equal.
+fn model(joins: &[(usize, usize)], scores: &[u8], by_score: bool, is_user_defined: bool) -> BpeDescription {
+    let mut tokens: Vec<String> = (0..=255).map(|byte| format!("<0x{byte:02X}>")).collect();
+    let mut kinds = vec![PieceKind::Byte; tokens.len()];
+    tokens.extend(CHARACTERS[..7].iter().map(char::to_string));
+    let first = 256;
+    let mut merges = Vec::new();
+    for &(left, right) in joins {
+        let [left, right] = [left, right].map(|number| first + number % (tokens.len() - first));
+        let joined = format!("{}{}", tokens[left], tokens[right]);
+        if joined.chars().count() > 8 || tokens.contains(&joined) {
+            continue;
+        }
+        merges.push([left, right, tokens.len()].map(to_u32));
+        tokens.push(joined);
+    }
+    kinds.resize(tokens.len(), PieceKind::Normal);
+    if is_user_defined && let Some(last) = kinds.last_mut() {
+        *last = PieceKind::UserDefined;
+    }
+    let score = |index: usize| -f32::from(scores[index % scores.len()]);
+    let merges = if by_score {
+        Merges::ByScore { scores: (0..tokens.len()).map(score).collect(), kinds }
+    } else {
+        Merges::Listed(
+            merges.into_iter().map(|[left, right, result]| Merge { left, right, result }).collect(),
+        )
+    };
+    let tokens = TokenList::from_entries((0..).zip(tokens.into_iter().map(String::into_bytes)).collect());
+    let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, merges);
+    BpeDescription { byte_fallback: true, ..plain }
+}
+
+fn engine(
+    model: BpeDescription,
+    (normalizer, pre_tokenizer): (Vec<Normalizer>, Vec<PreTokenizer>),
+) -> Engine {
+    let description =
+        Description { normalizer, pre_tokenizer, ..Description::of_model(ModelDescription::Bpe(model)) };
+    let added_tokens = vec![AddedToken::special(100_000, "<s>")];
+    compile(Description { added_tokens, ..description }).unwrap()
+}
+
+fn check(engine: &Engine, text: &str) -> Result<(), TestCaseError> {
+    let (text, special) = (Text::Str(text), &Special::Parse);
+    let mut want = OneByOne::default();
+    let recognizer = engine.recognizer(special).unwrap();
+    engine.encode_pretokens(text, &recognizer, UntrustedRanges::none(), &Unwatched, &mut want).unwrap();
+    // What misses in the first pass hits in the second.
+    for _ in 0..2 {
+        let mut ids = Vec::new();
+        engine.encode(text, special, 1, &Unwatched, &mut ids).unwrap();
+        prop_assert_eq!(&ids, &want.0);
+        prop_assert_eq!(engine.count(text, special, 1, &Unwatched).unwrap(), ids.len());
+    }
+    Ok(())
+}
+
+/// The parts of a text between cuts, each encoded by itself.
+fn check_parts(engine: &Engine, text: &str, size: usize) -> Result<(), TestCaseError> {
+    prop_assert!(engine.takes_blocks(&Special::Text));
+    let mut want = Vec::new();
+    engine.encode(Text::Str(text), &Special::Text, 1, &Unwatched, &mut want).unwrap();
+    let (mut ids, mut start) = (Vec::new(), 0);
+    let recognizer = engine.recognizer(&Special::Text).unwrap();
+    while start < text.len() {
+        let rest = &text[start..];
+        let end = engine.safe_cut(rest, size).unwrap_or(rest.len());
+        prop_assert!(end >= size.min(rest.len()));
+        let part = Part { text: Text::Str(&rest[..end]), follows: start > 0 };
+        let trusted = UntrustedRanges::none();
+        engine.encode_ids(part, &recognizer, trusted, Prefetcher::default(), &Unwatched, &mut ids).unwrap();
+        start += end;
+    }
+    prop_assert_eq!(ids, want);
+    Ok(())
+}
+
+#[test]
+fn threads_share_a_long_text() {
+    for stages in all_stages() {
+        let engine = engine(model(&[(0, 1), (4, 8), (4, 4)], &[0], false, false), stages);
+        let text = "ab 1 ab\n<s>  ab 語ba \u{2581}".repeat(30_000);
+        for special in [Special::Text, Special::Parse] {
+            let encode = |threads| {
+                let mut ids = Vec::new();
+                engine.encode(Text::Str(&text), &special, threads, &Unwatched, &mut ids).unwrap();
+                ids
+            };
+            assert!(encode(3) == encode(1));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 256 } else { 2048 }))]
+    #[test]
+    fn their_ids_are_those_of_the_text(
+        joins in prop::collection::vec((0..1000_usize, 0..1000_usize), 0..24),
+        scores in prop::collection::vec(0..4_u8, 1..7),
+        [by_score, is_user_defined] in any::<[bool; 2]>(),
+        size in 1..20_usize,
+        cache_bytes in prop_oneof![Just(0), Just(20_000), Just(1 << 20)],
+        texts in prop::collection::vec("(a|b|1| |\u{2581}|\n|é|語|中|☃|\u{10400}|<s>|<0x0A>| ab|  1){0,30}|a{60,200}", 3),
+    ) {
+        for stages in all_stages() {
+            let engine = engine(model(&joins, &scores, by_score, is_user_defined), stages);
+            prop_assert!(engine.stages.raw_segments.is_some());
+            let engine = engine.with_cache_bytes(Some(cache_bytes));
+            for text in &texts {
+                check(&engine, text)?;
+                check_parts(&engine, text, size)?;
+            }
+        }
+    }
+}
+
+/// Stages and models for which a text is taken as a whole.
+#[test]
+fn there_are_none_where_a_stage_looks_farther() {
+    let plain = || model(&[], &[0], false, false);
+    let rules = |change: fn(&mut SentencePieceRules)| {
+        let mut rules = SentencePieceRules { escape_whitespaces: true, ..SentencePieceRules::default() };
+        change(&mut rules);
+        vec![Normalizer::SentencePiece(rules)]
+    };
+    let of_stages = |normalizer: Vec<Normalizer>, pre_tokenizer: Vec<PreTokenizer>| {
+        engine(plain(), (normalizer, pre_tokenizer)).stages.raw_segments.is_some()
+    };
+    assert!(of_stages(rules(|_| ()), vec![]));
+    assert!(!of_stages(rules(|rules| rules.remove_extra_whitespaces = true), vec![]));
+    assert!(!of_stages(rules(|rules| rules.treat_whitespace_as_suffix = true), vec![]));
+    assert!(!of_stages(rules(|rules| rules.user_defined = vec!["a b".to_owned()]), vec![]));
+    assert!(!of_stages(vec![replace("ab")], vec![]));
+    assert!(!of_stages(vec![Normalizer::Lowercase], vec![]));
+    assert!(!of_stages(vec![], vec![PreTokenizer::WhitespaceSplit]));
+
+    let of_model = |model: BpeDescription| engine(model, (vec![], vec![])).stages.raw_segments.is_some();
+    assert!(of_model(plain()));
+    assert!(!of_model(BpeDescription { byte_fallback: false, unk: Some(0), ..plain() }));
+    assert!(!of_model(BpeDescription { whole_pretokens: true, ..plain() }));
+    assert!(!of_model(BpeDescription { merges: Merges::ById, ..plain() }));
+    // A merge of two byte tokens, which may follow one another where no token of text says so.
+    let mut tokens: Vec<Vec<u8>> = plain().tokens.iter().map(|(_, token)| token.to_vec()).collect();
+    let merge = Merge { left: 10, right: 10, result: to_u32(tokens.len()) };
+    tokens.push(b"<0x0A><0x0A>".to_vec());
+    let tokens = TokenList::from_entries((0..).zip(tokens).collect());
+    assert!(of_model(BpeDescription { tokens: tokens.clone().into(), ..plain() }));
+    assert!(!of_model(BpeDescription {
+        tokens: tokens.into(),
+        merges: Merges::Listed(vec![merge]),
+        ..plain()
+    }));
+    let BpeDescription { tokens, .. } = plain();
+    let mut kinds = vec![PieceKind::Normal; tokens.len()];
+    kinds[260] = PieceKind::Unused;
+    let scores = vec![0.0; tokens.len()];
+    assert!(!of_model(BpeDescription { merges: Merges::ByScore { scores, kinds }, ..plain() }));
+
+    // A literal that is looked for in normalized text.
+    let description = engine(plain(), (vec![replace("\u{2581}")], vec![])).description().clone();
+    let added = AddedToken { normalized: true, ..AddedToken::special(100_001, "a b") };
+    let added_tokens = vec![added];
+    let engine = compile(Description { added_tokens, ..description }).unwrap();
+    assert!(engine.stages.raw_segments.is_none());
+}
