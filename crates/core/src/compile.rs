@@ -3,7 +3,7 @@
 //! the implementations of a stage.
 use crate::decode::Chain;
 use crate::description::{AddedToken, Additions, Description, Merges, Split};
-use crate::engine::{AddedSet, Engine, RawSegments, Stages};
+use crate::engine::{AddedSet, Engine, Raw, Stages};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
 use crate::model::Model;
@@ -113,8 +113,9 @@ pub fn compile_with_additions(
     } else {
         PreTokenizers::compile(&description.pre_tokenizer, hooks).map_err(|e| e.at("pre_tokenizer"))?
     };
-    let raw_segments = if added_in_normalized.is_empty() {
-        RawSegments::new(&description, &model, &vocabulary, ticker)?.map(Box::new)
+    let raw = if added_in_normalized.is_empty() {
+        let (stages, tables) = ((&normalizers, &pre_tokenizers), (&model, &vocabulary));
+        Raw::new(&description, stages, tables, ticker)?
     } else {
         None
     };
@@ -132,7 +133,7 @@ pub fn compile_with_additions(
         added_in_normalized,
         splitter,
         pre_tokenizers,
-        raw_segments,
+        raw,
         spells_everything,
         model,
         post_processors,

@@ -158,16 +158,16 @@ impl Engine {
     }
 
     /// May a text be cut and its parts be encoded separately? Only if nothing but a split looks at more than one
-    /// pretoken, or if the text has raw segments.
+    /// pretoken, or if parts of it are looked up as they come.
     pub(crate) fn may_be_cut(&self) -> bool {
-        let has_cuts = self.splitter().is_some() || self.stages.raw_segments.is_some();
+        let has_cuts = self.splitter().is_some() || self.stages.raw.is_some();
         has_cuts && self.stages.added_in_raw.is_plain()
     }
 
     /// The first place, from a byte on, where an ordinary text may be cut if [`Self::may_be_cut`] allows it.
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
-        match (&self.stages.raw_segments, self.splitter()) {
-            (Some(segments), _) => segments.safe_cut(text, from),
+        match (&self.stages.raw, self.splitter()) {
+            (Some(raw), _) => raw.safe_cut(text, from),
             (None, splitter) => splitter?.safe_cut(text, from),
         }
     }

@@ -23,7 +23,7 @@ mod offsets;
 mod paths;
 mod pipeline;
 mod plan;
-mod raw_segments;
+mod raw;
 mod reach;
 mod recognizer;
 mod sink;
@@ -44,7 +44,8 @@ pub use input::{Special, Text};
 pub use offsets::{Encoding, byte_spans, char_offsets};
 pub use paths::Draw;
 pub use plan::Step;
-pub(crate) use raw_segments::RawSegments;
+pub(crate) use raw::Raw;
+use raw::Words;
 pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
 pub(crate) use sink::{Counter, IdSink, PretokenSink, SinkResult, Spelling};
@@ -118,8 +119,8 @@ pub(crate) struct Stages {
     /// The splitter, if pre-tokenization does nothing but split; else its steps.
     pub(crate) splitter: Option<Splitter>,
     pub(crate) pre_tokenizers: PreTokenizers,
-    /// If all that happens to a text before the model is that its spaces are written as marks: how it is cut before.
-    pub(crate) raw_segments: Option<Box<RawSegments>>,
+    /// The parts of a text that are looked up before it is normalized.
+    pub(crate) raw: Option<Raw>,
     /// Can no text make a stage fail? Then only cancellation and lack of memory can.
     pub(crate) spells_everything: bool,
     pub(crate) model: Model,
@@ -133,8 +134,7 @@ pub(crate) struct Stages {
 
 impl Engine {
     pub(crate) fn new(description: Description, hooks: Hooks, stages: Stages) -> Self {
-        let static_table =
-            StaticTable::new(&stages.model, &stages.vocabulary, stages.raw_segments.as_deref()).into();
+        let static_table = StaticTable::new(&stages.model, &stages.vocabulary, stages.raw.as_ref()).into();
         let workers = Workers::new(DEFAULT_CACHE_BYTES).into();
         Self {
             description,
@@ -191,9 +191,18 @@ impl Engine {
 
     /// The tables that spelling pretokens needs.
     fn speller(&self) -> Speller<'_> {
-        let Stages { model, vocabulary, raw_segments, .. } = &*self.stages;
-        let raw_segments = raw_segments.as_deref();
-        Speller { model, vocabulary, static_table: &self.static_table, raw_segments }
+        let Stages { model, vocabulary, raw, .. } = &*self.stages;
+        let raw_segments = raw.as_ref().and_then(Raw::as_segments);
+        Speller { model, vocabulary, static_table: &self.static_table, raw_segments, words: None }
+    }
+
+    /// The words that are looked up before they are normalized, if they are.
+    fn words(&self) -> Option<Words<'_>> {
+        let Stages { raw, normalizers, pre_tokenizers, .. } = &*self.stages;
+        match raw {
+            Some(Raw::Words(raw)) => Some(Words { raw, normalizers, pre_tokenizers }),
+            _ => None,
+        }
     }
 
     /// The memory that is held now. Cost: next to nothing.
@@ -203,7 +212,7 @@ impl Engine {
         let unforgeable =
             self.unforgeable.get().map(|(vocabulary, model)| (vocabulary.memory(), model.memory()));
         let (of_vocabulary, of_model) = unforgeable.unwrap_or_default();
-        let of_segments = self.stages.raw_segments.as_ref().map_or(0, |segments| segments.memory());
+        let of_segments = self.stages.raw.as_ref().map_or(0, Raw::memory);
         MemoryUsage {
             vocabulary: self.stages.vocabulary.memory() + of_vocabulary,
             model: self.stages.model.memory() + of_model + of_segments,

@@ -7,12 +7,12 @@
 use tokenmill_kernels::Prefetcher;
 
 use super::input::{Part, Text, placed, show_symbol_as_text};
-use super::lookup::PretokenEncoder;
+use super::lookup::{PretokenEncoder, Speller};
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
 use super::untrusted::UntrustedRanges;
 use super::worker::Worker;
-use super::{Engine, RawSegments, Stages};
+use super::{Engine, Raw, Stages};
 use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
@@ -40,7 +40,7 @@ pub(super) trait SinkAdapter {
     /// Does the sink use the origins of pretokens? If not, they are tracked only if an error may need them.
     const WANTS_ORIGINS: bool;
 
-    /// Is the cache asked, so that a text may be cut into raw segments?
+    /// Is the cache asked, so that parts of a text may be looked up as they come?
     const LOOKS_UP: bool = false;
 
     /// See [`PretokenSink::wants_ends`].
@@ -76,14 +76,9 @@ pub(super) trait SinkAdapter {
     /// Encodes text that is pre-tokenized in several steps, or by a step other than a split.
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
-    /// Encodes the raw segments of a text, if [`Self::LOOKS_UP`].
-    fn encode_raw_segments(
-        &mut self,
-        _segments: &RawSegments,
-        _piece: AlignedText<'_>,
-        _run: &mut Run<'_, '_>,
-    ) -> Result<()> {
-        Err(Error::internal("this sink takes no raw segments"))
+    /// Encodes the parts of a text that are looked up as they come, if [`Self::LOOKS_UP`].
+    fn encode_raw(&mut self, _raw: &Raw, _piece: AlignedText<'_>, _run: &mut Run<'_, '_>) -> Result<()> {
+        Err(Error::internal("this sink takes pretokens"))
     }
 
     /// Encodes a run of bytes that are not text, as one pretoken.
@@ -109,32 +104,33 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
         let Run { engine, worker, ticker, .. } = run;
-        let Worker { scratch, cache, batch, split_scratch, .. } = &mut **worker;
-        let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
+        let Worker { scratch, cache, batch, split_scratch, word_scratch, .. } = &mut **worker;
+        let speller = engine.speller();
+        let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
         encoder.encode_split(splitter, piece, split_scratch.get_or_insert_default(), self.0)
     }
 
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         let Run { engine, worker, ticker, .. } = run;
-        let Worker { scratch, cache, batch, pretokenized, .. } = &mut **worker;
+        let Worker { scratch, cache, batch, pretokenized, word_scratch, .. } = &mut **worker;
         let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
-            let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
+            let speller = engine.speller();
+            let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
             encoder.encode_one(pretoken, self.0)
         };
         engine.stages.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
     }
 
-    fn encode_raw_segments(
-        &mut self,
-        segments: &RawSegments,
-        piece: AlignedText<'_>,
-        run: &mut Run<'_, '_>,
-    ) -> Result<()> {
+    fn encode_raw(&mut self, raw: &Raw, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         let Run { engine, worker, ticker, .. } = run;
-        let Worker { scratch, cache, batch, .. } = &mut **worker;
-        let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
-        encoder.encode_raw_segments(segments, piece, self.0)
+        let Worker { scratch, cache, batch, word_scratch, .. } = &mut **worker;
+        let speller = Speller { words: engine.words(), ..engine.speller() };
+        let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
+        match raw {
+            Raw::Segments(segments) => encoder.encode_raw_segments(segments, piece, self.0),
+            Raw::Words(_) => encoder.encode_raw_words(piece, self.0),
+        }
     }
 
     fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
@@ -292,14 +288,14 @@ impl Run<'_, '_> {
     /// Encodes text between the added tokens of the first pass.
     fn encode_ordinary<A: SinkAdapter>(&mut self, piece: AlignedText<'_>, adapter: &mut A) -> Result<()> {
         if A::LOOKS_UP
-            && let Some(segments) = &self.engine.stages.raw_segments
+            && let Some(raw) = &self.engine.stages.raw
         {
-            let first = if self.follows { 0 } else { segments.first_end(piece.text.as_bytes()) };
+            let first = if self.follows { 0 } else { raw.first_end(piece.text) };
             if first > 0 {
                 self.encode_by_stages(piece.slice(Span::new(0, first)), adapter)?;
             }
             let rest = piece.slice(Span::new(first, piece.text.len()));
-            return adapter.encode_raw_segments(segments, rest, self);
+            return adapter.encode_raw(raw, rest, self);
         }
         self.encode_by_stages(piece, adapter)
     }

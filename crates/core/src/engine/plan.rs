@@ -1,5 +1,5 @@
 //! How each stage is implemented, and why.
-use super::{Engine, Special};
+use super::{Engine, Raw, Special};
 use crate::description::{Alphabet, Merges, ModelDescription};
 use crate::model::Model;
 use crate::pattern::Plan;
@@ -31,18 +31,24 @@ impl Engine {
             step("normalization", names.join(", "), reason)
         });
         steps.push(self.plan_of_split());
-        if self.stages.raw_segments.is_some() {
-            let reason = "no token has the characters around a cut, and what changes a text before the model only \
-                          writes spaces as marks: most segments are looked up before that";
-            steps.push(step("segments", "cut between characters that never merge", reason));
-        }
         let usage = self.memory_usage();
-        steps.push(if usage.cache_bytes == 0 {
-            step("look-up of pretokens", "static table alone", "cache_bytes is 0")
+        let (parts, reason) = match &self.stages.raw {
+            None => ("", ""),
+            Some(Raw::Segments(_)) => (
+                "segments before normalization: ",
+                "nothing merges across them, and spaces are all that is changed before the model; ",
+            ),
+            Some(Raw::Words(_)) => {
+                ("words before normalization: ", "white space is dropped, and no stage looks across it; ")
+            }
+        };
+        let (tables, limit) = if usage.cache_bytes == 0 {
+            ("static table alone", "cache_bytes is 0".to_owned())
         } else {
-            let reason = format!("workers may hold {} bytes together (cache_bytes)", usage.cache_bytes);
-            step("look-up of pretokens", "cache, then static table", reason)
-        });
+            let limit = format!("workers may hold {} bytes together (cache_bytes)", usage.cache_bytes);
+            ("cache, then static table", limit)
+        };
+        steps.push(step("look-up of pretokens", format!("{parts}{tables}"), format!("{reason}{limit}")));
         steps.push(self.plan_of_model());
         steps.push(match &self.stages.chain {
             None => step("decoding", "copied bytes", "each id stands for its own bytes"),

@@ -17,6 +17,7 @@ use crate::pattern::ScanScratch;
 use crate::threads;
 
 use super::lookup::{CacheBudget, LookupBatch, MissQueue, PretokenCache};
+use super::raw::WordScratch;
 
 /// The mutable state that one call has for itself while it encodes.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Worker {
     pub(super) normalized: [Rewritten; 2],
     /// Buffers of rewritten text for pre-tokenization, one for each step.
     pub(super) pretokenized: Vec<Rewritten>,
+    /// The buffers of the stages for one word.
+    pub(super) word_scratch: WordScratch,
     /// Scratch of the scanner that splits a text.
     pub(super) split_scratch: Option<Box<ScanScratch>>,
     pub(super) batch: LookupBatch,
@@ -40,6 +43,7 @@ impl Worker {
             scratch: Scratch::default(),
             normalized: Default::default(),
             pretokenized: Vec::new(),
+            word_scratch: WordScratch::default(),
             split_scratch: None,
             batch: LookupBatch::default(),
             cache: PretokenCache::new(budget),
@@ -53,6 +57,7 @@ impl Worker {
             self.scratch = Scratch::default();
             self.normalized = Default::default();
             self.pretokenized = Vec::new();
+            self.word_scratch = WordScratch::default();
             self.batch.misses = MissQueue::default();
         }
     }
@@ -61,7 +66,7 @@ impl Worker {
     pub(super) fn memory(&self) -> usize {
         let texts = self.normalized.iter().chain(&self.pretokenized);
         let texts: usize = texts.map(Rewritten::memory).sum();
-        self.scratch.memory() + texts + self.batch.misses.memory()
+        self.scratch.memory() + texts + self.word_scratch.memory() + self.batch.misses.memory()
     }
 }
 

@@ -103,6 +103,11 @@ impl WordPiece {
         pretoken.len() > self.max_chars && pretoken.iter().filter(starts_char).count() > self.max_chars
     }
 
+    /// Does a pretoken with the bytes of an ordinary token become this token?
+    pub(crate) fn is_token(&self, token: &[u8]) -> bool {
+        !token.is_empty() && !self.is_too_long(token)
+    }
+
     /// Returns the position at which no token starts, if there is one.
     fn spell(
         &self,

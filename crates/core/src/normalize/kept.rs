@@ -14,6 +14,14 @@ impl Normalizers {
         self.steps.iter().try_fold(c, |c, step| step.kept(c))
     }
 
+    /// The one character that an ASCII character becomes in a text of ASCII. `None` where this cannot be said.
+    pub(crate) fn kept_in_ascii(&self, c: char) -> Option<char> {
+        self.steps.iter().try_fold(c, |c, step| match step {
+            Step::Precompiled(map) => Some(c).filter(|&c| map.keeps_ascii(c)),
+            _ => step.kept(c),
+        })
+    }
+
     /// Is a text left as it is, and each part of it? False also where this is not known.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ mod strip;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use self::bert::is_ideograph;
 use self::forms::Form;
 use self::hook::Hook;
 use self::outcome::Outcome;

@@ -36,6 +36,11 @@ impl Precompiled {
         Ok(Self { map, is_of_interest })
     }
 
+    /// Is a character kept in a text of ASCII?
+    pub(super) fn keeps_ascii(&self, c: char) -> bool {
+        u8::try_from(c).is_ok_and(|byte| !self.is_of_interest[usize::from(byte)])
+    }
+
     pub(super) fn apply(
         &self,
         from: AlignedText<'_>,

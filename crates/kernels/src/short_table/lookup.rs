@@ -60,6 +60,30 @@ impl ShortTable {
         }
     }
 
+    /// As [`Self::prefetch_keys`], for pretokens that begin at `starts`, so that there may be gaps between them.
+    ///
+    /// # Panics
+    /// If an end comes before its start, or is beyond the text.
+    #[inline]
+    pub fn prefetch_spans(
+        &self,
+        level: Level,
+        text: &[u8],
+        (starts, ends): (&[usize], &[usize]),
+        mark: Key,
+        keys: &mut [LookupKey],
+    ) -> usize {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 if level.is_available() => {
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the level.
+                // These include all that the function enables.
+                unsafe { prefetch_spans_x86(self, text, starts, ends, mark, keys) }
+            }
+            _ => prefetch_spans(self, text, starts, ends, mark, keys),
+        }
+    }
+
     /// Writes the ids of these keys to `out`, one key after the other. Stops at the first key that has no entry,
     /// that has neither inline ids nor valid spilled ids, or whose ids do not fit into `out`.
     ///
@@ -133,6 +157,19 @@ fn prefetch_keys_x86(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
+fn prefetch_spans_x86(
+    table: &ShortTable,
+    text: &[u8],
+    starts: &[usize],
+    ends: &[usize],
+    mark: Key,
+    keys: &mut [LookupKey],
+) -> usize {
+    prefetch_spans(table, text, starts, ends, mark, keys)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn emit_hits_x86(table: &ShortTable, keys: &[LookupKey], spilled: &[u32], out: &mut [u32]) -> EmittedHits {
     emit_hits(table, keys, spilled, out, |keys, key| matching_entries_x86(keys, key))
 }
@@ -147,30 +184,55 @@ fn prefetch_keys(
     mark: Key,
     keys: &mut [LookupKey],
 ) -> usize {
-    // `KEY_READ` bytes of the text can be read at every offset below this.
-    let limit = (text.len() + 1).saturating_sub(KEY_READ);
     for (count, (out, &end)) in keys.iter_mut().zip(ends).enumerate() {
-        let length = end.wrapping_sub(start);
-        if length > SHORT {
-            assert!(start <= end, "the ends ascend");
-            return count;
-        }
-        let key = if start < limit {
-            // SAFETY: `start < limit`, so at least `KEY_READ` bytes of the text follow `start`. A byte array needs
-            // no alignment.
-            let bytes = unsafe { text.as_ptr().add(start).cast::<[u8; KEY_READ]>().read() };
-            key_of(u128::from_le_bytes(bytes), length)
-        } else {
-            assert!(end <= text.len(), "the ends are within the text");
-            last_key(text, start, length)
-        };
-        let key = key | mark;
-        let hash = hash(key);
-        prefetch(std::slice::from_ref(table.bucket(hash)), 0);
-        *out = LookupKey { key, hash, end };
+        let Some(lookup) = prefetch_key(table, text, start, end, mark) else { return count };
+        *out = lookup;
         start = end;
     }
     keys.len().min(ends.len())
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of the caller")]
+fn prefetch_spans(
+    table: &ShortTable,
+    text: &[u8],
+    starts: &[usize],
+    ends: &[usize],
+    mark: Key,
+    keys: &mut [LookupKey],
+) -> usize {
+    for (count, (out, (&start, &end))) in keys.iter_mut().zip(starts.iter().zip(ends)).enumerate() {
+        let Some(lookup) = prefetch_key(table, text, start, end, mark) else { return count };
+        *out = lookup;
+    }
+    keys.len().min(ends.len()).min(starts.len())
+}
+
+/// Computes the key of a pretoken, and prefetches its bucket. `None` if it is too long for a key.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of the caller")]
+fn prefetch_key(table: &ShortTable, text: &[u8], start: usize, end: usize, mark: Key) -> Option<LookupKey> {
+    // `KEY_READ` bytes of the text can be read at every offset below this.
+    let limit = (text.len() + 1).saturating_sub(KEY_READ);
+    let length = end.wrapping_sub(start);
+    if length > SHORT {
+        assert!(start <= end, "the ends ascend");
+        return None;
+    }
+    let key = if start < limit {
+        // SAFETY: `start < limit`, so at least `KEY_READ` bytes of the text follow `start`. A byte array needs no
+        // alignment.
+        let bytes = unsafe { text.as_ptr().add(start).cast::<[u8; KEY_READ]>().read() };
+        key_of(u128::from_le_bytes(bytes), length)
+    } else {
+        assert!(end <= text.len(), "the ends are within the text");
+        last_key(text, start, length)
+    };
+    let key = key | mark;
+    let hash = hash(key);
+    prefetch(std::slice::from_ref(table.bucket(hash)), 0);
+    Some(LookupKey { key, hash, end })
 }
 
 #[inline(always)]
@@ -290,6 +352,17 @@ mod tests {
                 let count = table.prefetch_keys(level, &text, 0, &ends, mark, &mut lookups);
                 prop_assert_eq!(count, keys.len().min(capacity), "{}", level);
                 for (lookup, (&key, &end)) in lookups[..count].iter().zip(keys.iter().zip(&ends)) {
+                    prop_assert_eq!((lookup.key, lookup.hash, lookup.end), (key, hash(key), end));
+                }
+                // The same pretokens without their first bytes, so that there are gaps.
+                let starts: Vec<usize> = std::iter::once(0).chain(ends.iter().copied()).map(|end| end + 1).collect();
+                let mut gapped = vec![LookupKey::default(); capacity];
+                let spans = (&starts[..ends.len()], &ends[..]);
+                let found = table.prefetch_spans(level, &text, spans, mark, &mut gapped);
+                let fits = starts.iter().zip(&ends).take_while(|&(start, end)| end - start <= SHORT).count();
+                prop_assert_eq!(found, fits.min(capacity), "{}", level);
+                for (lookup, (&start, &end)) in gapped[..found].iter().zip(starts.iter().zip(&ends)) {
+                    let key = key_at(&text, start, end - start) | mark;
                     prop_assert_eq!((lookup.key, lookup.hash, lookup.end), (key, hash(key), end));
                 }
                 let mut out = vec![7; count * INLINE + 1 + more];

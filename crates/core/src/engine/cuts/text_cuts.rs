@@ -26,7 +26,7 @@ const MARK: char = '\u{2581}';
 
 /// The characters that may stand on both sides of a place. No normalizer that is known here takes one of them for
 /// a part of what is before it, or makes a space or nothing of it: letters that need not be composed with others.
-pub(super) fn is_letter(c: char) -> bool {
+pub(in crate::engine) fn is_letter(c: char) -> bool {
     matches!(
         u32::from(c),
         0x41..=0x5A | 0x61..=0x7A          // Latin

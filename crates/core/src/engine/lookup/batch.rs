@@ -9,7 +9,7 @@ use tokenmill_kernels::short_table::lookup::LookupKey;
 use tokenmill_kernels::short_table::{self, INLINE, Key};
 
 use super::cache::PretokenCache;
-use super::keys::{SEGMENT, is_cached};
+use super::keys::{SEGMENT, WORD, is_cached, length_of_word};
 use super::misses::MissQueue;
 use super::speller::{Segments, Speller};
 use crate::error::Result;
@@ -148,6 +148,23 @@ impl LookupBatch {
         count
     }
 
+    /// Pushes words that begin at `starts`, up to the first long one or until the batch is full; returns how many.
+    #[inline]
+    pub(super) fn push_words(
+        &mut self,
+        text: &[u8],
+        (starts, ends): (&[usize], &[usize]),
+        cache: &PretokenCache,
+    ) -> usize {
+        let free = &mut self.lookups[self.length..];
+        let count = cache.table().prefetch_spans(self.level, text, (starts, ends), WORD, free);
+        if let Some(last) = count.checked_sub(1) {
+            self.advance_to(ends[last]);
+        }
+        self.length += count;
+        count
+    }
+
     /// Pushes the next segments of a pretoken: at least one, at most [`SEGMENTS`]. Returns whether one of them is
     /// too long to be cached; `None` at the end of the pretoken.
     pub(super) fn push_segments(
@@ -269,8 +286,13 @@ impl LookupBatch {
 
     #[inline]
     fn span(&self, at: usize) -> Span {
-        let start = if at == 0 { self.start } else { self.lookups[at - 1].end };
-        Span::new(start, self.lookups[at].end)
+        let LookupKey { key, end, .. } = self.lookups[at];
+        let start = match length_of_word(key) {
+            Some(length) => end - length,
+            None if at == 0 => self.start,
+            None => self.lookups[at - 1].end,
+        };
+        Span::new(start, end)
     }
 }
 

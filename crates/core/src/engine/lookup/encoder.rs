@@ -8,14 +8,14 @@ use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};
 use super::cache::PretokenCache;
-use super::keys::{hardly_repeats, key_of, key_of_long};
+use super::keys::{hardly_repeats, key_of, key_of_long, key_of_long_word};
 use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
-use crate::engine::RawSegments;
 use crate::engine::input::placed;
+use crate::engine::raw::{RawSegments, WordScratch, Words};
 use crate::engine::sink::IdSink;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Scratch;
 use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
@@ -31,6 +31,7 @@ pub(in super::super) struct PretokenEncoder<'a, 'w> {
     pub(in super::super) batch: &'a mut LookupBatch,
     pub(in super::super) cache: &'a mut PretokenCache,
     pub(in super::super) scratch: &'a mut Scratch,
+    pub(in super::super) word_scratch: &'a mut WordScratch,
     pub(in super::super) ticker: &'a mut Ticker<'w>,
 }
 
@@ -104,6 +105,46 @@ impl PretokenEncoder<'_, '_> {
         self.resolve_batch(text, piece.origins, sink, true)
     }
 
+    /// Encodes the raw words of a text without added tokens.
+    ///
+    /// # Errors
+    /// As [`Self::encode_split`], and those of the stages before the model.
+    pub(in super::super) fn encode_raw_words<S: IdSink>(
+        &mut self,
+        piece: AlignedText<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let Some(Words { raw: words, .. }) = self.speller.words else {
+            return Err(Error::internal("words without stages"));
+        };
+        let text = piece.text.as_bytes();
+        self.batch.begin_text(text);
+        let (mut starts, mut ends, mut from) = ([0; SEGMENTS], [0; SEGMENTS], 0);
+        while from < text.len() {
+            let (found, next) = words.next(piece.text, from, &mut starts, &mut ends);
+            let mut at = 0;
+            while at < found {
+                let batch = &mut *self.batch;
+                let before = batch.end;
+                let mut count = batch.push_words(text, (&starts[at..found], &ends[at..found]), self.cache);
+                if count == 0 && !batch.is_full() {
+                    // With the gap before it: a long one begins where the last one ended.
+                    let long = &text[before..ends[at]];
+                    batch.push(key_of_long_word(long), ends[at], self.cache);
+                    count = 1;
+                }
+                batch.work += (batch.end - before) + WORK_OF_SEGMENT * count;
+                at += count;
+                if batch.is_full() {
+                    self.resolve_batch(text, piece.origins, sink, false)?;
+                }
+            }
+            self.ticker.spend(next - from)?;
+            from = next;
+        }
+        self.resolve_batch(text, piece.origins, sink, true)
+    }
+
     /// Pushes a pretoken that is longer than a key as a whole, unless it hardly ever repeats or is a text that is
     /// not split. Then its segments are pushed instead, if it may be divided. If an unsplit text may repeat, all of
     /// its segments must also be short enough to be cached.
@@ -167,10 +208,11 @@ impl PretokenEncoder<'_, '_> {
     }
 
     fn resolve_lookups(&mut self, text: &[u8], origins: Origins<'_>, is_last: bool) -> Result<()> {
-        let Self { speller, batch, cache, scratch, ticker } = self;
+        let Self { speller, batch, cache, scratch, word_scratch, ticker } = self;
         let (length, before) = (std::mem::take(&mut batch.length), batch.waiting);
         ticker.spend(std::mem::take(&mut batch.work))?;
-        let mut context = MissContext { speller: *speller, cache, scratch, ticker, text, origins };
+        let mut context =
+            MissContext { speller: *speller, cache, scratch, word_scratch, ticker, text, origins };
         let (mut from, mut single, mut asked) = (0, 0, 0);
         while from < length {
             let (hits, is_miss) = batch.emit_hits(from, length, context.cache);

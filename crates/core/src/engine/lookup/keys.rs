@@ -13,6 +13,13 @@ pub(super) const UNCACHED: Key = 0;
 /// segments share the keys of pretokens. Without other bits it marks a segment that is too long to be cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
+/// Set in the keys of short words that are not normalized yet: their ids may differ from those of the same bytes as a
+/// pretoken.
+pub(super) const WORD: Key = 0x20 << 120;
+
+/// Flipped in the keys of longer words, which are hashes, so that they differ from those of pretokens.
+const LONG_WORD: Key = 1 << 100;
+
 /// Longer pretokens hardly repeat and are not cached.
 const MAX_CACHED_BYTES: usize = 128;
 
@@ -36,6 +43,17 @@ pub(super) fn is_cached(key: Key) -> bool {
 /// since the first may be a space. Only decides whether it is divided: [`key_of_long`] looks at one byte.
 pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
     pretoken.len() > MAX_CACHED_BYTES || pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_THREE)
+}
+
+/// The length of a short word with this key; `None` for other keys.
+#[inline]
+pub(super) fn length_of_word(key: Key) -> Option<usize> {
+    ((key >> 124) == (WORD >> 124)).then_some((key >> 120) as usize & 0xF)
+}
+
+/// The key of a word that is longer than a key. Every script has words of this length that repeat.
+pub(super) fn key_of_long_word(word: &[u8]) -> Key {
+    if word.len() <= MAX_CACHED_BYTES { hash_key(word) ^ LONG_WORD } else { UNCACHED }
 }
 
 /// The key of a pretoken of any length.

@@ -16,6 +16,7 @@ use super::keys::{is_cached, is_segment};
 use super::speller::Speller;
 use crate::aligned::Origins;
 use crate::engine::input::placed;
+use crate::engine::raw::WordScratch;
 use crate::engine::sink::{IdSink, SinkResult};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
@@ -38,6 +39,7 @@ pub(super) struct MissContext<'e, 'a, 'w> {
     pub(super) speller: Speller<'a>,
     pub(super) cache: &'e mut PretokenCache,
     pub(super) scratch: &'e mut Scratch,
+    pub(super) word_scratch: &'e mut WordScratch,
     pub(super) ticker: &'e mut Ticker<'w>,
     pub(super) text: &'e [u8],
     pub(super) origins: Origins<'e>,
@@ -235,10 +237,15 @@ impl MissQueue {
 
     /// Asks the model for the ids of one miss.
     fn spell_alone(&mut self, index: usize, context: &mut MissContext<'_, '_, '_>) -> Result<()> {
-        let MissContext { speller, cache, scratch, ticker, text, origins } = context;
+        let MissContext { speller, cache, scratch, word_scratch, ticker, text, origins } = context;
         let (PendingPretoken { key, span, .. }, start) = (self.pending[index], self.ids.len());
         if let Some(bpe) = speller.model.as_bpe().filter(|_| is_segment(key)) {
             bpe.encode_segment(span.of(text), &mut scratch.bpe, &mut self.ids, ticker)?;
+        } else if let Some(words) = speller.words {
+            let word = (words, span.of(text));
+            let spelled = speller.spell_word(word, cache, (scratch, word_scratch), ticker);
+            spelled.map_err(|error| placed(error, origins.slice(span)))?;
+            try_alloc::extend(&mut self.ids, &word_scratch.ids)?;
         } else {
             let spelled = speller.spell(span.of(text), cache, scratch, ticker);
             spelled.map_err(|error| placed(error, origins.slice(span)))?;

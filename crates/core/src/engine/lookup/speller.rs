@@ -3,12 +3,15 @@
 //!
 //! In: a pretoken, and the cache of a worker. Out: its ids. The tables that workers share never change.
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
+use tokenmill_kernels::try_alloc;
 
 use super::cache::PretokenCache;
-use super::keys::{SEGMENT, is_cached, is_segment};
+use super::keys::{SEGMENT, is_cached, is_segment, key_of};
 use super::static_table::StaticTable;
-use crate::engine::RawSegments;
-use crate::error::Result;
+use crate::aligned::Origins;
+use crate::engine::input::placed;
+use crate::engine::raw::{RawSegments, WordScratch, Words};
+use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::CanonicalMerges;
 use crate::model::{Model, Scratch};
@@ -24,6 +27,8 @@ pub(in super::super) struct Speller<'a> {
     pub(in super::super) static_table: &'a StaticTable,
     /// If pretokens are segments of a text that is not normalized yet.
     pub(in super::super) raw_segments: Option<&'a RawSegments>,
+    /// If what is looked up are words of a text that is not normalized yet.
+    pub(in super::super) words: Option<Words<'a>>,
 }
 
 impl<'a> Speller<'a> {
@@ -110,6 +115,67 @@ impl<'a> Speller<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl Speller<'_> {
+    /// Spells a word into `scratch.1.ids`: its pretokens are looked up, or spelled.
+    pub(super) fn spell_word(
+        self,
+        (words, word): (Words<'_>, &[u8]),
+        cache: &mut PretokenCache,
+        (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let mut ids = std::mem::take(&mut word_scratch.ids);
+        if let Some(ascii) = words.raw.ascii()
+            && ascii.write(words.raw.without_gap(word), &mut word_scratch.ascii)
+        {
+            ids.clear();
+            ticker.spend(word.len())?;
+            let mut pretokens = word_scratch.ascii.iter();
+            let done = pretokens
+                .try_for_each(|pretoken| self.append_ids(pretoken, cache, scratch, ticker, &mut ids));
+            if done.is_ok() {
+                word_scratch.ids = ids;
+                return Ok(());
+            }
+        }
+        let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
+        let mut spell = |origins: Origins<'_>, ticker: &mut Ticker<'_>| {
+            ids.clear();
+            words.for_each_pretoken((word, origins), word_scratch, ticker, &mut |pretoken, ticker| {
+                ticker.spend(pretoken.text.len())?;
+                let spelled = self.append_ids(pretoken.text.as_bytes(), cache, scratch, ticker, &mut ids);
+                spelled.map_err(|error| placed(error, pretoken.origins))
+            })
+        };
+        let done = match spell(Origins::Untracked, ticker) {
+            // Where in the word this is was not tracked.
+            Err(error) if !matches!(error.kind, Kind::Cancelled) => spell(Origins::Same(0), ticker),
+            done => done,
+        };
+        word_scratch.ids = ids;
+        done
+    }
+
+    /// Appends the ids of a pretoken, from the cache or by the model.
+    fn append_ids(
+        self,
+        pretoken: &[u8],
+        cache: &mut PretokenCache,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<()> {
+        let key = key_of(pretoken);
+        let hash = short_table::hash(key);
+        if let Some(found) = self.look_up(key, hash, pretoken, cache, &mut [0; INLINE]) {
+            return Ok(try_alloc::extend(ids, found)?);
+        }
+        self.spell(pretoken, cache, scratch, ticker)?;
+        cache.insert(key, hash, pretoken, &scratch.ids);
+        Ok(try_alloc::extend(ids, &scratch.ids)?)
     }
 }
 

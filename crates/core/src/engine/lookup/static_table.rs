@@ -2,12 +2,15 @@
 //!
 //! It is made when a tokenizer is compiled, shared by all workers, and never changes. Asked before the
 //! model is: by the miss queue, for the segments of a pretoken that is spelled by itself, and for a single pretoken.
-//! Only short ones can be found, and none under a key that is marked as a segment's.
+//! Only short ones can be found, and none under a key that is marked as a segment's. Words that are looked up before
+//! they are normalized are here under marked keys.
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
-use crate::engine::RawSegments;
+use super::keys::WORD;
+use crate::engine::raw::{AsciiPretokens, Raw, RawWords};
 use crate::ids::TokenId;
 use crate::model::Model;
+use crate::model::wordpiece::WordPiece;
 use crate::vocabulary::Vocabulary;
 
 /// A slot is prefetched this many tokens before it is filled.
@@ -21,26 +24,28 @@ pub(in super::super) struct StaticTable {
 }
 
 impl StaticTable {
-    /// The table of a model; empty for all models but byte-pair encoding.
-    pub(in super::super) fn new(
-        model: &Model,
-        vocabulary: &Vocabulary,
-        raw_segments: Option<&RawSegments>,
-    ) -> Self {
-        let tokens = || {
-            let tokens = vocabulary.tokens().iter().enumerate();
-            let tokens = tokens.filter(|&(index, _)| model.as_bpe().is_some_and(|bpe| bpe.may_become(index)));
-            let mut buffer = Vec::new();
-            tokens.filter_map(move |(_, (id, bytes))| {
-                let bytes = match raw_segments {
-                    Some(raw) => raw.raw_of(bytes, &mut buffer)?,
-                    None => bytes,
-                };
-                let is_short = (1..=SHORT).contains(&bytes.len());
-                is_short.then(|| (short_table::key_at(bytes, 0, bytes.len()), id))
-            })
-        };
-        let (first, mut overflow) = filled(tokens().count(), tokens());
+    /// The table of a model; empty for models other than byte-pair encoding, and WordPiece that looks words up.
+    pub(in super::super) fn new(model: &Model, vocabulary: &Vocabulary, raw: Option<&Raw>) -> Self {
+        let mut entries = Vec::new();
+        match (raw, model) {
+            (Some(Raw::Segments(segments)), Model::Bpe(bpe)) => {
+                let mut buffer = Vec::new();
+                for (index, (id, token)) in vocabulary.tokens().iter().enumerate() {
+                    let raw = segments.raw_of(token, &mut buffer).filter(|_| bpe.may_become(index));
+                    entries.extend(raw.and_then(short_key).map(|key| (key, id)));
+                }
+            }
+            (Some(Raw::Words(words)), Model::WordPiece(word_piece)) => {
+                add_words(words, word_piece, vocabulary, &mut entries);
+            }
+            (_, Model::Bpe(bpe)) => {
+                let tokens = vocabulary.tokens().iter().enumerate();
+                let tokens = tokens.filter(|&(index, _)| bpe.may_become(index));
+                entries.extend(tokens.filter_map(|(_, (id, token))| Some((short_key(token)?, id))));
+            }
+            _ => {}
+        }
+        let (first, mut overflow) = filled(entries.len(), entries.into_iter());
         let mut tables = vec![first];
         while !overflow.is_empty() {
             let (table, rest) = filled(overflow.len(), overflow.into_iter());
@@ -69,6 +74,42 @@ impl StaticTable {
     /// Heap bytes held.
     pub(in super::super) fn memory(&self) -> usize {
         self.tables.iter().map(NumberTable::memory).sum()
+    }
+}
+
+/// The key of a token that is not longer than one.
+fn short_key(token: &[u8]) -> Option<Key> {
+    (1..=SHORT).contains(&token.len()).then(|| short_table::key_at(token, 0, token.len()))
+}
+
+/// The tokens as pretokens, and as words: as they are, and with a capital if that makes no difference.
+fn add_words(
+    words: &RawWords,
+    model: &WordPiece,
+    vocabulary: &Vocabulary,
+    entries: &mut Vec<(Key, TokenId)>,
+) {
+    let mut pretokens = AsciiPretokens::default();
+    let mut buffer = Vec::new();
+    for (id, token) in vocabulary.tokens().iter() {
+        let Some(key) = short_key(token).filter(|_| !vocabulary.is_special(id) && model.is_token(token))
+        else {
+            continue;
+        };
+        entries.push((key, id));
+        let Some(ascii) = words.ascii() else { continue };
+        buffer.clear();
+        buffer.extend_from_slice(token);
+        for capital in [false, true] {
+            if capital
+                && !std::mem::replace(&mut buffer[0], token[0].to_ascii_uppercase()).is_ascii_lowercase()
+            {
+                continue;
+            }
+            if ascii.write(&buffer, &mut pretokens) && pretokens.only() == Some(token) {
+                entries.extend(short_key(&buffer).map(|key| (key | WORD, id)));
+            }
+        }
     }
 }
 

@@ -46,7 +46,7 @@ struct Spaces {
 impl RawSegments {
     /// `None` if a stage before the model may do more to a text than write its spaces as marks and put something
     /// before it, or if the model is not known to spell the segments alone as it spells them together.
-    pub(crate) fn new(
+    pub(super) fn new(
         description: &Description,
         model: &Model,
         vocabulary: &Vocabulary,
@@ -89,12 +89,12 @@ impl RawSegments {
     }
 
     /// Where the part of a text ends that takes the way through all stages; it may be empty.
-    pub(super) fn first_end(&self, text: &[u8]) -> usize {
+    pub(in crate::engine) fn first_end(&self, text: &[u8]) -> usize {
         if self.spaces.has_prefix { self.cuts.next(text, 0) } else { 0 }
     }
 
     /// The first cut of a text from a byte on, inside of it.
-    pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+    pub(in crate::engine) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         let before = (0..from).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
         let cut = self.cuts.next(text.as_bytes(), before);
         (cut < text.len()).then_some(cut)
@@ -103,13 +103,22 @@ impl RawSegments {
     /// The ends of the next segments, at most as many as `ends` has places; there are none at the end of the text.
     /// A segment must begin at `from`.
     #[inline]
-    pub(super) fn next_ends<'e>(&self, text: &[u8], from: usize, ends: &'e mut [usize]) -> &'e [usize] {
+    pub(in crate::engine) fn next_ends<'e>(
+        &self,
+        text: &[u8],
+        from: usize,
+        ends: &'e mut [usize],
+    ) -> &'e [usize] {
         let count = self.cuts.next_batch(text, from, ends);
         &ends[..count]
     }
 
     /// The raw segment that becomes a token, if it is one, into `segment`.
-    pub(super) fn raw_of<'s>(&self, token: &'s [u8], segment: &'s mut Vec<u8>) -> Option<&'s [u8]> {
+    pub(in crate::engine) fn raw_of<'s>(
+        &self,
+        token: &'s [u8],
+        segment: &'s mut Vec<u8>,
+    ) -> Option<&'s [u8]> {
         if self.spaces.mark == SPACE {
             return Some(token);
         }
@@ -127,7 +136,7 @@ impl RawSegments {
     }
 
     /// Spells a segment into `scratch.ids`. One without spaces may be normalized already.
-    pub(super) fn spell(
+    pub(in crate::engine) fn spell(
         &self,
         segment: &[u8],
         (model, vocabulary): (&Model, &Vocabulary),
@@ -151,7 +160,7 @@ impl RawSegments {
     }
 
     /// Heap bytes held.
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::engine) fn memory(&self) -> usize {
         self.cuts.memory()
     }
 }
@@ -231,6 +240,3 @@ fn only_char(text: &str) -> Option<char> {
     let mut characters = text.chars();
     characters.next().filter(|_| characters.next().is_none())
 }
-
-#[cfg(test)]
-mod tests;

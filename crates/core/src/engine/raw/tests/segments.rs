@@ -1,36 +1,18 @@
-//! Raw segments against the same text stage by stage.
+//! Raw segments against all stages.
 use proptest::prelude::*;
-use tokenmill_kernels::Prefetcher;
 
-use crate::aligned::{AlignedText, Origins};
+use super::{check, check_parts};
 use crate::compile::compile;
 use crate::description::{
     AddedToken, Alphabet, Behavior, BpeDescription, Description, Merge, Merges, ModelDescription, Normalizer,
     Pattern, PieceKind, PreTokenizer, PrependScheme, SentencePieceRules, TokenList,
 };
-use crate::engine::input::Part;
-use crate::engine::sink::{PretokenSink, SinkResult};
-use crate::engine::{Engine, Special, Text, UntrustedRanges};
-use crate::ids::{TokenId, to_u32};
+use crate::engine::raw::Raw;
+use crate::engine::{Engine, Special, Text};
+use crate::ids::to_u32;
 use crate::watch::Unwatched;
 
 const MARK: char = '\u{2581}';
-
-/// Takes pretokens one by one, so that every text goes through all stages.
-#[derive(Default)]
-struct OneByOne(Vec<TokenId>);
-
-impl PretokenSink for OneByOne {
-    fn take(&mut self, _: &[u8], _: Origins<'_>, ids: &[TokenId], _: &[u32]) -> SinkResult {
-        self.0.extend_from_slice(ids);
-        Ok(())
-    }
-
-    fn added(&mut self, _: AlignedText<'_>, id: TokenId) -> SinkResult {
-        self.0.push(id);
-        Ok(())
-    }
-}
 
 fn replace(content: &str) -> Normalizer {
     Normalizer::Replace { pattern: Pattern::Literal(" ".to_owned()), content: content.to_owned() }
@@ -119,41 +101,6 @@ fn engine(
     compile(Description { added_tokens, ..description }).unwrap()
 }
 
-fn check(engine: &Engine, text: &str) -> Result<(), TestCaseError> {
-    let (text, special) = (Text::Str(text), &Special::Parse);
-    let mut want = OneByOne::default();
-    let recognizer = engine.recognizer(special).unwrap();
-    engine.encode_pretokens(text, &recognizer, UntrustedRanges::none(), &Unwatched, &mut want).unwrap();
-    // What misses in the first pass hits in the second.
-    for _ in 0..2 {
-        let mut ids = Vec::new();
-        engine.encode(text, special, 1, &Unwatched, &mut ids).unwrap();
-        prop_assert_eq!(&ids, &want.0);
-        prop_assert_eq!(engine.count(text, special, 1, &Unwatched).unwrap(), ids.len());
-    }
-    Ok(())
-}
-
-/// The parts of a text between cuts, each encoded by itself.
-fn check_parts(engine: &Engine, text: &str, size: usize) -> Result<(), TestCaseError> {
-    prop_assert!(engine.takes_blocks(&Special::Text));
-    let mut want = Vec::new();
-    engine.encode(Text::Str(text), &Special::Text, 1, &Unwatched, &mut want).unwrap();
-    let (mut ids, mut start) = (Vec::new(), 0);
-    let recognizer = engine.recognizer(&Special::Text).unwrap();
-    while start < text.len() {
-        let rest = &text[start..];
-        let end = engine.safe_cut(rest, size).unwrap_or(rest.len());
-        prop_assert!(end >= size.min(rest.len()));
-        let part = Part { text: Text::Str(&rest[..end]), follows: start > 0 };
-        let trusted = UntrustedRanges::none();
-        engine.encode_ids(part, &recognizer, trusted, Prefetcher::default(), &Unwatched, &mut ids).unwrap();
-        start += end;
-    }
-    prop_assert_eq!(ids, want);
-    Ok(())
-}
-
 #[test]
 fn threads_share_a_long_text() {
     for stages in all_stages() {
@@ -183,7 +130,7 @@ proptest! {
     ) {
         for stages in all_stages() {
             let engine = engine(model(&joins, &scores, by_score, is_user_defined), stages);
-            prop_assert!(engine.stages.raw_segments.is_some());
+            prop_assert!(has_segments(&engine));
             let engine = engine.with_cache_bytes(Some(cache_bytes));
             for text in &texts {
                 check(&engine, text)?;
@@ -191,6 +138,10 @@ proptest! {
             }
         }
     }
+}
+
+fn has_segments(engine: &Engine) -> bool {
+    matches!(engine.stages.raw, Some(Raw::Segments(_)))
 }
 
 /// Stages and models for which a text is taken as a whole.
@@ -203,7 +154,7 @@ fn there_are_none_where_a_stage_looks_farther() {
         vec![Normalizer::SentencePiece(rules)]
     };
     let of_stages = |normalizer: Vec<Normalizer>, pre_tokenizer: Vec<PreTokenizer>| {
-        engine(plain(), (normalizer, pre_tokenizer)).stages.raw_segments.is_some()
+        has_segments(&engine(plain(), (normalizer, pre_tokenizer)))
     };
     assert!(of_stages(rules(|_| ()), vec![]));
     assert!(!of_stages(rules(|rules| rules.remove_extra_whitespaces = true), vec![]));
@@ -213,7 +164,7 @@ fn there_are_none_where_a_stage_looks_farther() {
     assert!(!of_stages(vec![Normalizer::Lowercase], vec![]));
     assert!(!of_stages(vec![], vec![PreTokenizer::WhitespaceSplit]));
 
-    let of_model = |model: BpeDescription| engine(model, (vec![], vec![])).stages.raw_segments.is_some();
+    let of_model = |model: BpeDescription| has_segments(&engine(model, (vec![], vec![])));
     assert!(of_model(plain()));
     assert!(!of_model(BpeDescription { byte_fallback: false, unk: Some(0), ..plain() }));
     assert!(!of_model(BpeDescription { whole_pretokens: true, ..plain() }));
@@ -240,5 +191,5 @@ fn there_are_none_where_a_stage_looks_farther() {
     let added = AddedToken { normalized: true, ..AddedToken::special(100_001, "a b") };
     let added_tokens = vec![added];
     let engine = compile(Description { added_tokens, ..description }).unwrap();
-    assert!(engine.stages.raw_segments.is_none());
+    assert!(!has_segments(&engine));
 }

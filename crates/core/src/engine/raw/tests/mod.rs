@@ -1,0 +1,69 @@
+//! Parts that are looked up as they come against all stages.
+mod segments;
+mod words;
+
+use proptest::prelude::*;
+use tokenmill_kernels::Prefetcher;
+
+use crate::aligned::{AlignedText, Origins};
+use crate::engine::input::Part;
+use crate::engine::sink::{PretokenSink, SinkResult};
+use crate::engine::{Engine, Special, Text, UntrustedRanges};
+use crate::ids::TokenId;
+use crate::watch::Unwatched;
+
+/// Takes pretokens one by one, so that every text goes through all stages.
+#[derive(Default)]
+struct OneByOne(Vec<TokenId>);
+
+impl PretokenSink for OneByOne {
+    fn take(&mut self, _: &[u8], _: Origins<'_>, ids: &[TokenId], _: &[u32]) -> SinkResult {
+        self.0.extend_from_slice(ids);
+        Ok(())
+    }
+
+    fn added(&mut self, _: AlignedText<'_>, id: TokenId) -> SinkResult {
+        self.0.push(id);
+        Ok(())
+    }
+}
+
+/// The ids or the error of a text, twice, against those by all stages.
+fn check(engine: &Engine, text: &str) -> Result<(), TestCaseError> {
+    let (text, special) = (Text::Str(text), &Special::Parse);
+    let mut want = OneByOne::default();
+    let recognizer = engine.recognizer(special).unwrap();
+    let done = engine.encode_pretokens(text, &recognizer, UntrustedRanges::none(), &Unwatched, &mut want);
+    let want = done.map(|()| want.0).map_err(|error| error.to_string());
+    // What misses in the first pass hits in the second.
+    for _ in 0..2 {
+        let mut ids = Vec::new();
+        let done = engine.encode(text, special, 1, &Unwatched, &mut ids);
+        prop_assert_eq!(&done.map(|()| ids).map_err(|error| error.to_string()), &want);
+        let count = engine.count(text, special, 1, &Unwatched);
+        prop_assert_eq!(count.ok(), want.as_ref().ok().map(Vec::len));
+    }
+    Ok(())
+}
+
+/// The parts of a text between cuts, each encoded by itself.
+fn check_parts(engine: &Engine, text: &str, size: usize) -> Result<(), TestCaseError> {
+    prop_assert!(engine.takes_blocks(&Special::Text));
+    let mut want = Vec::new();
+    if engine.encode(Text::Str(text), &Special::Text, 1, &Unwatched, &mut want).is_err() {
+        return Ok(());
+    }
+    let (mut ids, mut start) = (Vec::new(), 0);
+    let recognizer = engine.recognizer(&Special::Text).unwrap();
+    while start < text.len() {
+        let rest = &text[start..];
+        let end = engine.safe_cut(rest, size).unwrap_or(rest.len());
+        prop_assert!(end >= size.min(rest.len()));
+        let part = Part { text: Text::Str(&rest[..end]), follows: start > 0 };
+        let trusted = UntrustedRanges::none();
+        engine.encode_ids(part, &recognizer, trusted, Prefetcher::default(), &Unwatched, &mut ids).unwrap();
+        start += end;
+    }
+    prop_assert_eq!(ids, want);
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Raw words against all stages.
+use proptest::prelude::*;
+
+use super::{check, check_parts};
+use crate::compile::compile;
+use crate::description::{
+    AddedToken, Behavior, Description, ModelDescription, Normalizer, Pattern, PreTokenizer, PrependScheme,
+    TokenList, UnicodeTables, UnigramDescription, WordLevelDescription, WordPieceDescription,
+};
+use crate::engine::Engine;
+use crate::engine::raw::Raw;
+use crate::ids::to_u32;
+
+/// Tokens of words; the first is the unknown token.
+const TOKENS: [&str; 22] = [
+    "[UNK]",
+    "a",
+    "b",
+    "ab",
+    "##b",
+    "##a",
+    "##1",
+    "1",
+    ".",
+    "\"",
+    "語",
+    "é",
+    "e",
+    "##e",
+    "##\u{301}",
+    "\u{2581}",
+    "\u{2581}a",
+    "\u{2581}ab",
+    "i",
+    "\u{307}",
+    "ß",
+    "ss",
+];
+
+fn models() -> Vec<ModelDescription> {
+    let tokens =
+        || TokenList::from_entries((0..).zip(TOKENS.map(|token| token.as_bytes().to_vec())).collect());
+    let word_piece = |unk| {
+        ModelDescription::WordPiece(WordPieceDescription {
+            tokens: tokens().into(),
+            unk,
+            continuing_prefix: "##".to_owned(),
+            max_chars: 20,
+        })
+    };
+    let unigram = UnigramDescription {
+        tokens: tokens().into(),
+        scores: (0..).take(TOKENS.len()).map(|index: u32| -f64::from(index)).collect(),
+        unk: Some(0),
+        kinds: Vec::new(),
+        unk_score: -100.0,
+        byte_fallback: false,
+        single_precision: false,
+    };
+    let word_level = WordLevelDescription { tokens: tokens().into(), unk: None };
+    vec![
+        word_piece(Some(0)),
+        word_piece(None),
+        ModelDescription::Unigram(unigram),
+        ModelDescription::WordLevel(word_level),
+    ]
+}
+
+fn bert(handle_chinese_chars: bool, strip_accents: Option<bool>, lowercase: bool) -> Normalizer {
+    Normalizer::Bert { clean_text: true, handle_chinese_chars, strip_accents, lowercase }
+}
+
+fn normalizers() -> Vec<Vec<Normalizer>> {
+    let tables = UnicodeTables::Reference;
+    let replace = |pattern, content: &str| Normalizer::Replace { pattern, content: content.to_owned() };
+    vec![
+        vec![],
+        vec![bert(true, None, true)],
+        vec![bert(true, Some(false), false)],
+        vec![bert(false, Some(true), false)],
+        vec![Normalizer::Nfd(tables), Normalizer::StripAccents, Normalizer::Lowercase],
+        vec![Normalizer::Nfkc(UnicodeTables::Current), Normalizer::Lowercase],
+        vec![Normalizer::Nmt, Normalizer::Nfc(tables)],
+        vec![
+            replace(Pattern::Literal("``".to_owned()), "\""),
+            replace(Pattern::Regex(r"\s+".to_owned()), " "),
+            Normalizer::Nfkd(tables),
+        ],
+    ]
+}
+
+fn pre_tokenizers() -> Vec<Vec<PreTokenizer>> {
+    let mark =
+        PreTokenizer::Metaspace { replacement: '\u{2581}', prepend: PrependScheme::Always, split: true };
+    vec![
+        vec![PreTokenizer::Bert],
+        vec![PreTokenizer::Whitespace],
+        vec![PreTokenizer::WhitespaceSplit, mark],
+        vec![
+            PreTokenizer::WhitespaceSplit,
+            PreTokenizer::Punctuation(Behavior::Isolated),
+            PreTokenizer::FixedLength(2),
+        ],
+    ]
+}
+
+fn engine(model: &ModelDescription, normalizer: &[Normalizer], pre_tokenizer: &[PreTokenizer]) -> Engine {
+    let (normalizer, pre_tokenizer) = (normalizer.to_vec(), pre_tokenizer.to_vec());
+    let added_tokens = vec![AddedToken::special(to_u32(TOKENS.len()), "<s>")];
+    let description =
+        Description { added_tokens, normalizer, pre_tokenizer, ..Description::of_model(model.clone()) };
+    compile(description).unwrap()
+}
+
+/// What texts are made of: white space of all kinds, marks, ideographs, controls, characters that become several or
+/// none.
+const PIECES: [&str; 46] = [
+    "a",
+    "b",
+    "ab",
+    "1",
+    ".",
+    "``",
+    " ",
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    "\r",
+    "\r\n",
+    "\u{b}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{3000}",
+    "\u{2028}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{301}",
+    "\u{307}",
+    "é",
+    "É",
+    "İ",
+    "ß",
+    "ﬁ",
+    "ẛ",
+    "\u{a8}",
+    "語",
+    "中",
+    "\u{f900}",
+    "\u{20000}",
+    "ー",
+    "が",
+    "\u{0}",
+    "\u{ad}",
+    "\u{fffd}",
+    "\u{600}",
+    "<s>",
+    "ababababababababab",
+    "\u{1f98a}",
+    "\u{ac00}",
+    "\u{1100}",
+    "\u{1161}",
+    "\u{2581}",
+];
+
+fn texts() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&PIECES[..]), 0..30).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 1024 }))]
+    #[test]
+    fn their_ids_are_those_of_the_text(
+        cache_bytes in prop_oneof![Just(0), Just(20_000), Just(1 << 20)],
+        size in 1..20_usize,
+        texts in prop::collection::vec(texts(), 3),
+    ) {
+        for (model, normalizer) in models().iter().flat_map(|model| normalizers().into_iter().map(move |n| (model, n))) {
+            for pre_tokenizer in pre_tokenizers() {
+                let engine = engine(model, &normalizer, &pre_tokenizer).with_cache_bytes(Some(cache_bytes));
+                prop_assert!(matches!(engine.stages.raw, Some(Raw::Words(_))), "{normalizer:?} {pre_tokenizer:?}");
+                for text in &texts {
+                    check(&engine, text)?;
+                    check_parts(&engine, text, size)?;
+                }
+            }
+        }
+    }
+}
+
+/// Stages that may look across white space.
+#[test]
+fn there_are_none_where_a_stage_looks_farther() {
+    let has_words = |normalizer: &[Normalizer], pre_tokenizer: &[PreTokenizer]| {
+        matches!(engine(&models()[0], normalizer, pre_tokenizer).stages.raw, Some(Raw::Words(_)))
+    };
+    let bert_split = [PreTokenizer::Bert];
+    assert!(has_words(&[], &bert_split));
+    let replace = |pattern| Normalizer::Replace { pattern, content: "b".to_owned() };
+    for step in [
+        Normalizer::Prepend("a".to_owned()),
+        Normalizer::Strip { left: true, right: true },
+        replace(Pattern::Literal("a b".to_owned())),
+        replace(Pattern::Literal(" ".to_owned())),
+        replace(Pattern::Regex("a\\s".to_owned())),
+    ] {
+        assert!(!has_words(std::slice::from_ref(&step), &bert_split), "{step:?}");
+    }
+    let first = PreTokenizer::Metaspace { replacement: '_', prepend: PrependScheme::First, split: true };
+    assert!(!has_words(&[], &[PreTokenizer::WhitespaceSplit, first]));
+    assert!(!has_words(&[], &[PreTokenizer::Punctuation(Behavior::Isolated), PreTokenizer::Bert]));
+    assert!(!has_words(&[], &[]));
+}
