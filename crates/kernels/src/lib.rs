@@ -28,6 +28,7 @@ mod thread_time;
 pub mod try_alloc;
 mod u32_array;
 mod utf8;
+mod word_bits;
 
 pub use arrow::{
     AddedColumn, ArrowArray, ArrowSchema, ArrowStream, BatchSource, ColumnError, Field, ImportedArray,
@@ -46,3 +47,4 @@ pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;
 pub use try_alloc::OutOfMemory;
 pub use u32_array::U32Array;
+pub use word_bits::{IDEOGRAPHS, WordBits};

@@ -7,6 +7,9 @@
 //! that looks at one character at a time, or at a character and the marks that follow it. So a word is looked up as it
 //! comes, and only one that misses the cache takes the way through the stages. Whether a space, a tab or a line feed is
 //! such white space is not derived from the steps but tried.
+use tokenmill_kernels::cpu::{self, Level};
+use tokenmill_kernels::{IDEOGRAPHS, WordBits};
+
 use crate::aligned::{AlignedText, Origins};
 use crate::charsmap::Charsmap;
 use crate::description::{Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
@@ -28,8 +31,10 @@ const WHITE_SPACE: [u8; 4] = [b' ', b'\t', b'\n', b'\r'];
 pub(crate) struct RawWords {
     /// Is this byte white space that is dropped?
     is_white: [bool; 256],
-    /// May a word end before this byte?
-    is_of_interest: [bool; 256],
+    /// The same bytes, some of them more than once.
+    white: [u8; 4],
+    /// Is each ideograph a word of its own?
+    isolates_ideographs: bool,
     /// Which characters may stand beside a gap between words.
     edges: Edges,
     /// The pretokens of ASCII words, if tables say them.
@@ -68,7 +73,8 @@ impl RawWords {
         }
         let edges = edges(&description.normalizer)?;
         let isolates_ideographs = matches!(edges, Edges::All) && isolates_ideographs(description);
-        let mut words = Self { is_white: [false; 256], is_of_interest: [false; 256], edges, ascii: None };
+        let mut words =
+            Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, ascii: None };
         let stages = Words { raw: &words, normalizers, pre_tokenizers };
         // A map of characters was asked about spaces alone.
         let tried = if matches!(edges, Edges::All) { &WHITE_SPACE[..] } else { b" " };
@@ -77,11 +83,10 @@ impl RawWords {
         if white.is_empty() || !pairs().all(|pair| stages.drops(&pair)) {
             return None;
         }
-        for white in white {
-            words.is_white[usize::from(white)] = true;
-            words.is_of_interest[usize::from(white)] = true;
+        for (place, &byte) in words.white.iter_mut().zip(white.iter().cycle()) {
+            *place = byte;
+            words.is_white[usize::from(byte)] = true;
         }
-        words.is_of_interest[usize::from(FIRST_IDEOGRAPH)..].fill(isolates_ideographs);
         words.ascii = AsciiWords::new(description, normalizers, pre_tokenizers).map(Box::new);
         Some(words)
     }
@@ -97,8 +102,8 @@ impl RawWords {
         &word[gap..]
     }
 
-    /// The next words of a text from a byte on, at most as many as `starts` and `ends` have places. Returns how many,
-    /// and where the rest of the text begins. A word or white space must begin at `from`.
+    /// The next words of a text from a byte on. Returns how many were written to `starts` and `ends`, which are of the
+    /// same length, and where the rest of the text begins: with a word or with white space, as it must at `from`.
     pub(in crate::engine) fn next(
         &self,
         text: &str,
@@ -106,49 +111,106 @@ impl RawWords {
         starts: &mut [usize],
         ends: &mut [usize],
     ) -> (usize, usize) {
-        let bytes = text.as_bytes();
-        let (mut start, mut at, mut count) = (from, from, 0);
-        let most = starts.len().min(ends.len());
-        // An ideograph may end two words.
-        while count + 1 < most {
-            at += self.next_of_interest(&bytes[at..]);
-            let Some(&byte) = bytes.get(at) else { break };
-            let (end, next) = if byte >= 0x80 {
-                let Some(ideograph) = text[at..].chars().next().filter(|&c| is_ideograph(c)) else {
-                    at += 1 + bytes[at + 1..].iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
-                    continue;
-                };
-                (at, at + ideograph.len_utf8())
-            } else {
-                match self.gap(text, at) {
-                    Ok(end) => (at, end),
-                    Err(end) => {
-                        at = end;
-                        continue;
-                    }
+        let (bytes, level) = (text.as_bytes(), cpu::level());
+        let (mut at, mut count) = (from, 0);
+        // Has a word begun that has not ended? It begins at `starts[count]`.
+        let mut is_open = false;
+        while at < bytes.len() && count + WORDS_OF_BLOCK < starts.len() {
+            if let Some((length, bits)) = self.plain_block(bytes, at, level) {
+                let kept = u64::MAX >> (BLOCK - length);
+                let before = bits.white << 1 | u64::from(!is_open);
+                let (mut begin, mut end) = (!bits.white & before & kept, bits.white & !before & kept);
+                let mut begun = count + usize::from(is_open);
+                while begin != 0 {
+                    starts[begun] = at + begin.trailing_zeros() as usize;
+                    (begun, begin) = (begun + 1, begin & (begin - 1));
                 }
-            };
-            if start < end {
-                (starts[count], ends[count]) = (start, end);
-                count += 1;
+                while end != 0 {
+                    ends[count] = at + end.trailing_zeros() as usize;
+                    (count, end) = (count + 1, end & (end - 1));
+                }
+                is_open = begun > count;
+                at += length;
+                continue;
             }
-            if byte >= 0x80 {
-                (starts[count], ends[count]) = (end, next);
-                count += 1;
+            let byte = bytes[at];
+            let gap = if self.is_white[usize::from(byte)] { Some(self.gap(text, at)) } else { None };
+            let ideograph = || text[at..].chars().next().filter(|&c| is_ideograph(c));
+            match gap {
+                Some(Ok(end)) => {
+                    ends[count] = at;
+                    (count, is_open) = (count + usize::from(is_open), false);
+                    at = end;
+                }
+                None if byte >= IDEOGRAPHS
+                    && self.isolates_ideographs
+                    && let Some(c) = ideograph() =>
+                {
+                    ends[count] = at;
+                    count += usize::from(is_open);
+                    (starts[count], ends[count]) = (at, at + c.len_utf8());
+                    (count, is_open) = (count + 1, false);
+                    at += c.len_utf8();
+                }
+                _ => {
+                    if !is_open {
+                        (starts[count], is_open) = (at, true);
+                    }
+                    at = match gap {
+                        Some(Err(end)) => end,
+                        _ => at + 1 + bytes[at + 1..].iter().take_while(|&&byte| byte & 0xC0 == 0x80).count(),
+                    };
+                }
             }
-            (start, at) = (next, next);
         }
-        if at >= bytes.len() && start < bytes.len() {
-            (starts[count], ends[count]) = (start, bytes.len());
-            return (count + 1, bytes.len());
+        if is_open && at == bytes.len() {
+            ends[count] = at;
+            return (count + 1, at);
         }
-        (count, start)
+        (count, if is_open { starts[count] } else { at })
     }
 
-    /// The bytes before the next one that may be white space or begin an ideograph.
+    /// The bits of the next block, and how many of its bytes may be cut by these alone, if any.
     #[inline]
-    fn next_of_interest(&self, bytes: &[u8]) -> usize {
-        bytes.iter().take_while(|&&byte| !self.is_of_interest[usize::from(byte)]).count()
+    fn plain_block(&self, bytes: &[u8], at: usize, level: Level) -> Option<(usize, WordBits)> {
+        let rest = &bytes[at..];
+        if self.isolates_ideographs && rest[0] >= IDEOGRAPHS {
+            return None;
+        }
+        let (length, bits) = match rest.first_chunk() {
+            Some(block) => (BLOCK, WordBits::of(level, block, self.white)),
+            None => {
+                let mut block = [0; BLOCK];
+                block[..rest.len()].copy_from_slice(rest);
+                (rest.len(), WordBits::of(level, &block, self.white))
+            }
+        };
+        let length = self.plain_length(bytes, at, length, bits);
+        (length > 0).then_some((length, bits))
+    }
+
+    /// How many of the first `length` bytes of a block at `at` may be cut by its bits alone.
+    #[inline]
+    fn plain_length(&self, bytes: &[u8], at: usize, length: usize, bits: WordBits) -> usize {
+        let until = |bits: u64| length.min(bits.trailing_zeros() as usize);
+        match self.edges {
+            Edges::All if self.isolates_ideographs => until(bits.high),
+            Edges::All => length,
+            Edges::Letters { and_ascii: false } => 0,
+            Edges::Letters { and_ascii: true } => {
+                // White space at either end has a neighbour outside.
+                let begins_apart = bits.white & 1 == 0 || at == 0 || bytes[at - 1].is_ascii_graphic();
+                let known = until(!(bits.white | bits.graphic));
+                let is_end = at + known == bytes.len();
+                let white = bits.white << (BLOCK - known.max(1));
+                match known {
+                    0 => 0,
+                    _ if !begins_apart => 0,
+                    _ if is_end => known,
+                    _ => known - known.min(white.leading_ones() as usize),
+                }
+            }
+        }
     }
 
     /// Where the white space that begins at a place ends, if it is a gap between words; else that is the error.
@@ -184,8 +246,9 @@ impl RawWords {
     }
 }
 
-/// The first byte of the first ideograph, U+3400.
-const FIRST_IDEOGRAPH: u8 = 0xE3;
+/// The bytes of a block, and the most words that end in one.
+const BLOCK: usize = 64;
+const WORDS_OF_BLOCK: usize = BLOCK / 2 + 2;
 
 impl Words<'_> {
     /// Passes the pretokens of a word to `emit`.

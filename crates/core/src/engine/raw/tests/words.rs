@@ -1,4 +1,6 @@
 //! Raw words against all stages.
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::{check, check_parts};
@@ -10,6 +12,7 @@ use crate::description::{
 use crate::engine::Engine;
 use crate::engine::raw::Raw;
 use crate::ids::to_u32;
+use crate::normalize::tests::charsmap::blob;
 
 /// Tokens of words; the first is the unknown token.
 const TOKENS: [&str; 22] = [
@@ -86,7 +89,23 @@ fn normalizers() -> Vec<Vec<Normalizer>> {
             replace(Pattern::Regex(r"\s+".to_owned()), " "),
             Normalizer::Nfkd(tables),
         ],
+        vec![Normalizer::Precompiled(map(&[
+            ("\n", " "),
+            ("\u{a0}", " "),
+            ("ﬁ", "fi"),
+            ("é", "e"),
+            ("\u{200b}", ""),
+        ]))],
+        vec![
+            Normalizer::Precompiled(map(&[("..", "."), ("\u{301}", ""), ("\u{3000}", " ")])),
+            Normalizer::Lowercase,
+        ],
     ]
+}
+
+/// A map of characters as files have it.
+fn map(entries: &[(&str, &str)]) -> Arc<[u8]> {
+    blob(entries).into()
 }
 
 fn pre_tokenizers() -> Vec<Vec<PreTokenizer>> {
@@ -164,7 +183,8 @@ const PIECES: [&str; 46] = [
 ];
 
 fn texts() -> impl Strategy<Value = String> {
-    prop::collection::vec(prop::sample::select(&PIECES[..]), 0..30).prop_map(|pieces| pieces.concat())
+    let pieces = |count| prop::collection::vec(prop::sample::select(&PIECES[..]), count);
+    prop_oneof![pieces(0..30), pieces(60..120)].prop_map(|pieces| pieces.concat())
 }
 
 proptest! {
