@@ -1,11 +1,12 @@
 //! What the steps leave alone, whatever is around it.
 use unicode_normalization_alignments::char::is_combining_mark;
 
+use super::forms::Form;
 use super::outcome::Outcome;
 use super::{Normalizers, Step, bert, forms};
-use crate::aligned::{AlignedText, Rewritten};
+use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::error::Result;
-use crate::watch::Ticker;
+use crate::watch::{Ticker, Unwatched};
 
 impl Normalizers {
     /// The one character that a character becomes, whatever is before it, and whatever follows it if that is kept,
@@ -20,6 +21,40 @@ impl Normalizers {
             Step::Precompiled(map) => Some(c).filter(|&c| map.keeps_ascii(c)),
             _ => step.kept(c),
         })
+    }
+
+    /// What a character becomes beside others of which this is known too. `None` where this cannot be said.
+    pub(crate) fn image_of(&self, c: char) -> Option<String> {
+        let mut image = Rewritten::default();
+        let ticker = &mut Ticker::new(&Unwatched);
+        let mut text = c.to_string();
+        for step in &self.steps {
+            match step {
+                // Marks stay in their place behind a character that is none.
+                Step::Form(form @ (Form::Nfd | Form::Nfkd), tables)
+                    if text.chars().next().is_none_or(|c| forms::begins_apart(*form, *tables, c)) => {}
+                Step::Lowercase
+                | Step::StripMarks
+                | Step::BertClean
+                | Step::BertIdeographs
+                | Step::BertStripMarks => {}
+                _ => {
+                    let mut kept = text.chars().map(|c| step.kept(c));
+                    text =
+                        kept.try_fold(String::new(), |text, c| Some(text + c?.encode_utf8(&mut [0; 4])))?;
+                    continue;
+                }
+            }
+            match step
+                .apply(AlignedText { text: &text, origins: Origins::Untracked }, &mut image, ticker)
+                .ok()?
+            {
+                Outcome::Same => {}
+                Outcome::Part(span) => text = text.get(span.start..span.end)?.to_owned(),
+                Outcome::New => image.piece().text.clone_into(&mut text),
+            }
+        }
+        Some(text)
     }
 
     /// Is a text left as it is, and each part of it? False also where this is not known.

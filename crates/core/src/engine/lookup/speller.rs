@@ -128,20 +128,26 @@ impl Speller<'_> {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let mut ids = std::mem::take(&mut word_scratch.ids);
-        if let Some(ascii) = words.raw.ascii()
-            && ascii.write(words.raw.without_gap(word), &mut word_scratch.ascii)
+        let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
+        let stages = Some((words.normalizers, words.pre_tokenizers));
+        if let Some(plain) = words.raw.plain()
+            && plain.write(words.raw.without_gap(word), stages, &mut word_scratch.plain)
         {
             ids.clear();
             ticker.spend(word.len())?;
-            let mut pretokens = word_scratch.ascii.iter();
-            let done = pretokens
-                .try_for_each(|pretoken| self.append_ids(pretoken, cache, scratch, ticker, &mut ids));
+            let done = match word_scratch.plain.only() {
+                // The word will be cached; to look for its pretoken, and to cache that, costs as much as spelling it.
+                Some(pretoken) => self.append_ids_uncached(pretoken, scratch, ticker, &mut ids),
+                None => word_scratch
+                    .plain
+                    .iter()
+                    .try_for_each(|pretoken| self.append_ids(pretoken, cache, scratch, ticker, &mut ids)),
+            };
             if done.is_ok() {
                 word_scratch.ids = ids;
                 return Ok(());
             }
         }
-        let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
         let mut spell = |origins: Origins<'_>, ticker: &mut Ticker<'_>| {
             ids.clear();
             words.for_each_pretoken((word, origins), word_scratch, ticker, &mut |pretoken, ticker| {
@@ -157,6 +163,24 @@ impl Speller<'_> {
         };
         word_scratch.ids = ids;
         done
+    }
+
+    /// Appends the ids of a pretoken, from the static table or by the model.
+    fn append_ids_uncached(
+        self,
+        pretoken: &[u8],
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<()> {
+        let key = key_of(pretoken);
+        if is_cached(key)
+            && let Some(value) = self.static_table.get(key, short_table::hash(key))
+        {
+            return Ok(try_alloc::extend(ids, value.ids())?);
+        }
+        self.model.encode(pretoken, self.vocabulary, scratch, ticker)?;
+        Ok(try_alloc::extend(ids, &scratch.ids)?)
     }
 
     /// Appends the ids of a pretoken, from the cache or by the model.

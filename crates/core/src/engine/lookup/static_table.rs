@@ -7,7 +7,7 @@
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
 use super::keys::WORD;
-use crate::engine::raw::{AsciiPretokens, Raw, RawWords};
+use crate::engine::raw::{PlainPretokens, Raw, RawWords};
 use crate::ids::TokenId;
 use crate::model::Model;
 use crate::model::wordpiece::WordPiece;
@@ -89,26 +89,21 @@ fn add_words(
     vocabulary: &Vocabulary,
     entries: &mut Vec<(Key, TokenId)>,
 ) {
-    let mut pretokens = AsciiPretokens::default();
-    let mut buffer = Vec::new();
+    let mut pretokens = PlainPretokens::default();
     for (id, token) in vocabulary.tokens().iter() {
         let Some(key) = short_key(token).filter(|_| !vocabulary.is_special(id) && model.is_token(token))
         else {
             continue;
         };
         entries.push((key, id));
-        let Some(ascii) = words.ascii() else { continue };
-        buffer.clear();
-        buffer.extend_from_slice(token);
-        for capital in [false, true] {
-            if capital
-                && !std::mem::replace(&mut buffer[0], token[0].to_ascii_uppercase()).is_ascii_lowercase()
-            {
-                continue;
-            }
-            if ascii.write(&buffer, &mut pretokens) && pretokens.only() == Some(token) {
-                entries.extend(short_key(&buffer).map(|key| (key | WORD, id)));
-            }
+        let (Some(plain), Ok(word)) = (words.plain(), std::str::from_utf8(token)) else { continue };
+        if !(plain.write(word, None, &mut pretokens) && pretokens.only() == Some(token)) {
+            continue;
+        }
+        entries.push((key | WORD, id));
+        if token[0].is_ascii_lowercase() && plain.lowers(token[0]) {
+            let capital = Key::from(token[0] ^ token[0].to_ascii_uppercase());
+            entries.push(((key | WORD) ^ capital, id));
         }
     }
 }

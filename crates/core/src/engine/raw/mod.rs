@@ -5,7 +5,7 @@
 //!
 //! `segments` is for models that take a text as one pretoken and change nothing but its spaces; `words` is for
 //! pre-tokenizers that drop white space. A tokenizer has one of them, or none.
-mod ascii;
+mod plain;
 mod scratch;
 mod segments;
 mod words;
@@ -17,7 +17,7 @@ use crate::normalize::Normalizers;
 use crate::pretokenize::PreTokenizers;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
-pub(super) use ascii::{AsciiPretokens, AsciiWords};
+pub(super) use plain::{PlainPretokens, PlainWords};
 pub(super) use scratch::WordScratch;
 pub(super) use segments::RawSegments;
 pub(super) use words::{RawWords, Words};
@@ -75,7 +75,7 @@ impl Raw {
     pub(super) fn memory(&self) -> usize {
         match self {
             Self::Segments(segments) => segments.memory(),
-            Self::Words(_) => size_of::<AsciiWords>(),
+            Self::Words(_) => size_of::<PlainWords>(),
         }
     }
 }

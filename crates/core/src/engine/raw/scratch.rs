@@ -2,14 +2,14 @@
 use crate::aligned::Rewritten;
 use crate::ids::TokenId;
 
-use super::ascii::AsciiPretokens;
+use super::plain::PlainPretokens;
 
 /// The buffers of the stages for one word, and its ids.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct WordScratch {
     pub(in crate::engine) normalized: [Rewritten; 2],
     pub(in crate::engine) pretokenized: Vec<Rewritten>,
-    pub(in crate::engine) ascii: AsciiPretokens,
+    pub(in crate::engine) plain: PlainPretokens,
     pub(in crate::engine) ids: Vec<TokenId>,
 }
 
@@ -17,6 +17,6 @@ impl WordScratch {
     /// Heap bytes held.
     pub(in crate::engine) fn memory(&self) -> usize {
         let texts: usize = self.normalized.iter().chain(&self.pretokenized).map(Rewritten::memory).sum();
-        texts + self.ascii.memory() + self.ids.capacity() * size_of::<TokenId>()
+        texts + self.plain.memory() + self.ids.capacity() * size_of::<TokenId>()
     }
 }

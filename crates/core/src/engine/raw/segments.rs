@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 
 use crate::description::{
-    Alphabet, Description, Merge, Merges, ModelDescription, Normalizer, Pattern, PieceKind, PreTokenizer,
+    Alphabet, Description, Merges, ModelDescription, Normalizer, Pattern, PieceKind, PreTokenizer,
     PrependScheme,
 };
 use crate::error::Result;
@@ -71,18 +71,21 @@ impl RawSegments {
             let ends = token.match_indices(spaces.mark).map(|(at, _)| at).filter(|_| spaces.splits);
             for (start, end) in starts.zip(ends.chain([token.len()])) {
                 let part = &token[start..end];
-                cuts.add_whole(part.as_bytes());
-                if spaces.mark != SPACE && part.contains(spaces.mark) {
-                    // In a text a mark may be written as a space.
+                cuts.add_text(part);
+                // In a text a mark may be written as a space.
+                for (at, mark) in part.match_indices(spaces.mark).filter(|_| spaces.mark != SPACE) {
+                    let (before, behind) = (&part[..at], &part[at + mark.len()..]);
+                    let beside = [before.chars().next_back(), Some(SPACE), behind.chars().next()];
                     written.clear();
-                    written.extend(part.chars().map(|c| if c == spaces.mark { SPACE } else { c }));
-                    cuts.add_whole(written.as_bytes());
+                    written.extend(beside.into_iter().flatten());
+                    cuts.add_text(&written);
                 }
             }
         }
         if spaces.mark != SPACE && !spaces.splits {
-            for pair in [[SPACE, spaces.mark], [spaces.mark, SPACE]] {
-                cuts.add_whole(pair.iter().collect::<String>().as_bytes());
+            // Nor is a run of them cut, however they are written.
+            for pair in [[SPACE, SPACE], [SPACE, spaces.mark], [spaces.mark, SPACE]] {
+                cuts.add_text(&pair.iter().collect::<String>());
             }
         }
         Ok(Some(Self { cuts: cuts.finish(), spaces }))
@@ -217,8 +220,9 @@ fn is_independent(model: &ModelDescription, vocabulary: &Vocabulary) -> bool {
         // Byte tokens stand for text that is no symbol, so merges of them are not seen in the text of tokens.
         Merges::Listed(merges) => {
             let byte_tokens = byte_tokens(vocabulary);
-            let parts = |merge: &Merge| [merge.left, merge.right, merge.result];
-            !merges.iter().any(|merge| parts(merge).iter().any(|id| byte_tokens.contains(id)))
+            let (first, last) = (byte_tokens.iter().min().copied(), byte_tokens.iter().max().copied());
+            let is_one = |id: &TokenId| (first..=last).contains(&Some(*id)) && byte_tokens.contains(id);
+            !merges.iter().any(|merge| [merge.left, merge.right, merge.result].iter().any(is_one))
         }
         // How an unused piece is split again depends on the merges of the whole text.
         Merges::ByScore { kinds, .. } => !kinds.contains(&PieceKind::Unused),

@@ -7,8 +7,10 @@
 //! that looks at one character at a time, or at a character and the marks that follow it. So a word is looked up as it
 //! comes, and only one that misses the cache takes the way through the stages. Whether a space, a tab or a line feed is
 //! such white space is not derived from the steps but tried.
+use std::sync::Arc;
+
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::{IDEOGRAPHS, WordBits};
+use tokenmill_kernels::{IDEOGRAPHS, MadeOnce, WordBits};
 
 use crate::aligned::{AlignedText, Origins};
 use crate::charsmap::Charsmap;
@@ -20,7 +22,7 @@ use crate::normalize::{Normalizers, is_ideograph};
 use crate::pretokenize::PreTokenizers;
 use crate::watch::{Ticker, Unwatched};
 
-use super::ascii::AsciiWords;
+use super::plain::PlainWords;
 use super::scratch::WordScratch;
 
 /// The white space that is tried.
@@ -37,18 +39,33 @@ pub(crate) struct RawWords {
     isolates_ideographs: bool,
     /// Which characters may stand beside a gap between words.
     edges: Edges,
-    /// The pretokens of ASCII words, if tables say them.
-    ascii: Option<Box<AsciiWords>>,
+    /// The pretokens of plain words, if they are known.
+    plain: Option<Box<PlainWords>>,
 }
 
 /// The characters that may stand beside a gap.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum Edges {
     All,
-    /// Letters that a map of characters never joins with others, and other ASCII characters, if they are too.
-    Letters {
-        and_ascii: bool,
+    /// Those that a map of characters never joins with others: ASCII characters, and letters, if it keeps these too,
+    /// which takes a while to find out.
+    Kept {
+        map: Arc<[u8]>,
+        letters: MadeOnce<bool>,
     },
+}
+
+impl Edges {
+    fn have(&self, c: char) -> bool {
+        match self {
+            Self::All => true,
+            Self::Kept { .. } if c.is_ascii() => c.is_ascii_graphic(),
+            Self::Kept { map, letters } => {
+                let keeps = |map: Charsmap| map.keeps_words(|c| is_letter(c) || c.is_ascii_graphic());
+                is_letter(c) && *letters.get_or_make(|| Charsmap::parse(map).is_ok_and(keeps))
+            }
+        }
+    }
 }
 
 /// The words of a tokenizer, and the stages before its model.
@@ -74,10 +91,10 @@ impl RawWords {
         let edges = edges(&description.normalizer)?;
         let isolates_ideographs = matches!(edges, Edges::All) && isolates_ideographs(description);
         let mut words =
-            Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, ascii: None };
-        let stages = Words { raw: &words, normalizers, pre_tokenizers };
+            Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, plain: None };
         // A map of characters was asked about spaces alone.
-        let tried = if matches!(edges, Edges::All) { &WHITE_SPACE[..] } else { b" " };
+        let tried = if matches!(words.edges, Edges::All) { &WHITE_SPACE[..] } else { b" " };
+        let stages = Words { raw: &words, normalizers, pre_tokenizers };
         let white: Vec<u8> = tried.iter().copied().filter(|&white| stages.drops(&[white])).collect();
         let pairs = || white.iter().flat_map(|&first| white.iter().map(move |&second| [first, second]));
         if white.is_empty() || !pairs().all(|pair| stages.drops(&pair)) {
@@ -87,18 +104,18 @@ impl RawWords {
             *place = byte;
             words.is_white[usize::from(byte)] = true;
         }
-        words.ascii = AsciiWords::new(description, normalizers, pre_tokenizers).map(Box::new);
+        words.plain = PlainWords::new(description, normalizers, pre_tokenizers).map(Box::new);
         Some(words)
     }
 
-    /// The pretokens of ASCII words, if tables say them.
-    pub(in crate::engine) fn ascii(&self) -> Option<&AsciiWords> {
-        self.ascii.as_deref()
+    /// The pretokens of plain words, if they are known.
+    pub(in crate::engine) fn plain(&self) -> Option<&PlainWords> {
+        self.plain.as_deref()
     }
 
     /// A word without the white space before it.
-    pub(in crate::engine) fn without_gap<'w>(&self, word: &'w [u8]) -> &'w [u8] {
-        let gap = word.iter().take_while(|&&byte| self.is_white[usize::from(byte)]).count();
+    pub(in crate::engine) fn without_gap<'w>(&self, word: &'w str) -> &'w str {
+        let gap = word.bytes().take_while(|&byte| self.is_white[usize::from(byte)]).count();
         &word[gap..]
     }
 
@@ -177,14 +194,12 @@ impl RawWords {
         if self.isolates_ideographs && rest[0] >= IDEOGRAPHS {
             return None;
         }
-        let (length, bits) = match rest.first_chunk() {
-            Some(block) => (BLOCK, WordBits::of(level, block, self.white)),
-            None => {
-                let mut block = [0; BLOCK];
-                block[..rest.len()].copy_from_slice(rest);
-                (rest.len(), WordBits::of(level, &block, self.white))
-            }
-        };
+        let mut padded = [0; BLOCK];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            padded[..rest.len()].copy_from_slice(rest);
+            &padded
+        });
+        let (length, bits) = (rest.len().min(BLOCK), WordBits::of(level, block, self.white));
         let length = self.plain_length(bytes, at, length, bits);
         (length > 0).then_some((length, bits))
     }
@@ -193,11 +208,10 @@ impl RawWords {
     #[inline]
     fn plain_length(&self, bytes: &[u8], at: usize, length: usize, bits: WordBits) -> usize {
         let until = |bits: u64| length.min(bits.trailing_zeros() as usize);
-        match self.edges {
+        match &self.edges {
             Edges::All if self.isolates_ideographs => until(bits.high),
             Edges::All => length,
-            Edges::Letters { and_ascii: false } => 0,
-            Edges::Letters { and_ascii: true } => {
+            Edges::Kept { .. } => {
                 // White space at either end has a neighbour outside.
                 let begins_apart = bits.white & 1 == 0 || at == 0 || bytes[at - 1].is_ascii_graphic();
                 let known = until(!(bits.white | bits.graphic));
@@ -217,14 +231,9 @@ impl RawWords {
     fn gap(&self, text: &str, at: usize) -> std::result::Result<usize, usize> {
         let white = |&&byte: &&u8| self.is_white[usize::from(byte)];
         let end = at + text.as_bytes()[at..].iter().take_while(white).count();
-        let is_gap = match self.edges {
-            Edges::All => true,
-            Edges::Letters { and_ascii } => {
-                let is_edge = |c: char| is_letter(c) || (and_ascii && c.is_ascii_graphic());
-                text[..at].chars().next_back().is_none_or(is_edge)
-                    && text[end..].chars().next().is_none_or(is_edge)
-            }
-        };
+        let (before, behind) = (text[..at].chars().next_back(), text[end..].chars().next());
+        let is_gap = matches!(self.edges, Edges::All)
+            || [before, behind].into_iter().flatten().all(|c| self.edges.have(c));
         if is_gap { Ok(end) } else { Err(end) }
     }
 
@@ -320,13 +329,12 @@ fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
             Normalizer::Replace { pattern: Pattern::Regex(regex), content }
                 if (regex == " {2,}" || regex == r"\s+") && content == " " => {}
             Normalizer::Precompiled(blob) => {
-                let map = Charsmap::parse(blob).ok()?;
-                let with_ascii = map.keeps_words(|c| is_letter(c) || c.is_ascii_graphic());
-                if !with_ascii && !map.keeps_words(is_letter) {
+                let is_graphic = |c: char| c.is_ascii_graphic();
+                let keeps_ascii = Charsmap::parse(blob).ok()?.keeps_words_of('!'..='~', is_graphic);
+                if !keeps_ascii || !matches!(edges, Edges::All) {
                     return None;
                 }
-                let before = matches!(edges, Edges::Letters { and_ascii: false });
-                edges = Edges::Letters { and_ascii: with_ascii && !before };
+                edges = Edges::Kept { map: Arc::clone(blob), letters: MadeOnce::new() };
             }
             _ => return None,
         }

@@ -226,8 +226,19 @@ impl TokenCutsBuilder {
     }
 
     /// Adds a text of which no place may be a cut.
-    pub(crate) fn add_whole(&mut self, text: &[u8]) {
-        self.add_places(text, 1..text.len());
+    pub(crate) fn add_text(&mut self, text: &str) {
+        let mut rest = text.as_bytes();
+        let (mut left, _) = CharBytes::first(rest);
+        while rest.len() > left.length {
+            rest = &rest[left.length..];
+            let (right, _) = CharBytes::first(rest);
+            if left.length.max(right.length) > 1 {
+                self.pairs.push(key(left, right));
+            } else {
+                self.bytes.insert(left.bytes as u8, right.bytes as u8);
+            }
+            left = right;
+        }
     }
 
     /// Adds a token whose two parts meet at `join`. Parts that are not bytes must be added, too.

@@ -70,6 +70,14 @@ pub(super) fn stays(form: Form, tables: UnicodeTables, c: char) -> bool {
     c.is_ascii() || Data::new(form, tables).class(c) == Class::Stays
 }
 
+/// Does what a character is decomposed into begin with one that is no mark, so that no mark before it moves behind it?
+pub(super) fn begins_apart(form: Form, tables: UnicodeTables, c: char) -> bool {
+    let data = Data::new(form, tables);
+    let mut first = None;
+    data.decompose(c, |c| first = first.or(Some(data.combining_class(c))));
+    first == Some(0)
+}
+
 /// A character of a cluster, and the bytes of the cluster that it stands for.
 #[derive(Debug, Clone, Copy)]
 struct Part {
