@@ -128,6 +128,10 @@ _OF_A_TEXT = tuple(name for name in CELLS if not name.startswith("slices") and n
 _SLICES = tuple(name for name in CELLS if name.startswith("slices"))
 _ELSEWHERE = (("array", "list", "load"), ("english", "multilingual"))
 _AS_INPUT = ((*_ELSEWHERE[0], *_OF_INPUTS), _ELSEWHERE[1])
+_OTHERS = (
+    ("array", "list", "documents-array", "documents-list", "short", "count", "load"),
+    data.CORPORA,
+)
 Plan = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 PLAN: Plan = {
     "cl100k": (_OF_A_TEXT, data.CORPORA),
@@ -136,6 +140,11 @@ PLAN: Plan = {
     "qwen2.5": _AS_INPUT,
     "gpt2": _ELSEWHERE,
     "o200k-unsplit": (_SLICES, ("english",)),
+    "deepseek-v3": _OTHERS,
+    "llama2": _OTHERS,
+    "phi-3": _OTHERS,
+    "bert": _OTHERS,
+    "t5": _OTHERS,
 }
 """The whole measurement: each vocabulary's cells and corpora."""
 

@@ -42,6 +42,7 @@ batch-untrusted ``Turns``           the same, where no added token may come from
 """
 
 TOKENIZER_JSON, RANK_FILE, BUILT_IN = "tokenizer.json", "rank file", "built-in vocabulary"
+MODEL = "tokenizer.model"
 
 
 class Peer(ABC):
@@ -279,6 +280,50 @@ class Fastokens(Peer):
         }
 
 
+class Nanotoken(Peer):
+    """WordPiece alone."""
+
+    name = module = distribution = "nanotoken"
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
+        tokenizer = import_module("nanotoken").Tokenizer(str(vocabulary.tokenizer_json()))
+        plain = {"add_special_tokens": False, "parallel": threads > 1}
+        self.forms = {
+            "list": lambda text: tokenizer.encode_batch_list([text], **plain)[0],
+            "array": lambda text: tokenizer.encode_batch([text], **plain).ids,
+            "batch-lists": lambda texts: tokenizer.encode_batch_list(texts, **plain),
+            "batch-array": lambda texts: tokenizer.encode_batch(texts, **plain).ids,
+        }
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.is_wordpiece
+
+
+class SentencePiece(Peer):
+    """From its own file: its ids are those of the tokenizer.json on all corpora."""
+
+    name = module = distribution = "sentencepiece"
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
+        processor: Any = import_module("sentencepiece").SentencePieceProcessor(
+            model_file=str(vocabulary.model_file)
+        )
+        self.forms = {
+            "list": processor.encode,
+            "batch-lists": lambda texts: processor.encode(texts, num_threads=threads),
+            "decode": processor.decode,
+        }
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.model_file is not None
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        return MODEL
+
+
 class OfItsOwn(Peer):
     """A library that has its vocabularies inside."""
 
@@ -355,6 +400,8 @@ PEERS: dict[str, type[Peer]] = {
         Fastokens,
         Quicktok,
         Splintr,
+        Nanotoken,
+        SentencePiece,
         Tokenizers1,
         Tokenizers,
         Transformers,

@@ -49,6 +49,9 @@ class Vocabulary:
     """What is said besides the file, which is not known by its hash."""
     pad_token: str | None = None
     """The added token that batches are padded with; None for a file of ranks, which has none."""
+    model_file: Path | None = None
+    """The same as a model of sentencepiece."""
+    is_wordpiece: bool = False
     chat_tokens: tuple[str, ...] = ()
     """The added tokens that a chat template writes; the first one begins a turn."""
 
@@ -83,7 +86,10 @@ class Vocabulary:
 
 
 LEARNED = "stdlib-8k"
-NAMES = ("cl100k", "o200k", "llama3", "qwen2.5", "gpt2", "o200k-unsplit")
+NAMES = (
+    *("cl100k", "o200k", "llama3", "qwen2.5", "gpt2", "o200k-unsplit"),
+    *("deepseek-v3", "llama2", "phi-3", "bert", "t5"),
+)
 
 
 def find(name: str) -> Vocabulary:
@@ -118,6 +124,23 @@ def find(name: str) -> Vocabulary:
             chat_tokens=("<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"),
         ),
         "gpt2": Vocabulary(name, r50k, files / "gpt2/tokenizer.json", "gpt2", "r50k_base", _GPT2),
+        "deepseek-v3": Vocabulary(
+            name, None, files / "deepseek-v3/tokenizer.json", "deepseek-v3", None, None
+        ),
+        "llama2": Vocabulary(
+            name,
+            None,
+            files / "llama2/tokenizer.json",
+            "none",
+            None,
+            None,
+            model_file=files / "llama2/tokenizer.model",
+        ),
+        "phi-3": Vocabulary(name, None, files / "phi-3-mini/tokenizer.json", "none", None, None),
+        "bert": Vocabulary(
+            name, None, files / "bert-base-uncased/tokenizer.json", "bert", None, None, is_wordpiece=True
+        ),
+        "t5": Vocabulary(name, None, files / "t5-small/tokenizer.json", "words", None, None),
         "o200k-unsplit": Vocabulary(name, o200k, None, "none", None, None, split_to_give="none"),
     }
     return known[name]

@@ -261,6 +261,7 @@ impl Engine {
                 let (follows, ticker) = (span.start > 0, &mut ticker);
                 let mut run = Run { engine: self, recognizer, untrusted, follows, worker, ticker };
                 run.encode_text(&text[span.start..span.end], span.start, &mut ById(&mut sink))
+                    .map_err(|error| self.as_text(error, text.as_bytes()))
             })?;
             Ok(done(unit, sink))
         })

@@ -191,18 +191,18 @@ impl Engine {
 
     /// The tables that spelling pretokens needs.
     fn speller(&self) -> Speller<'_> {
-        let Stages { model, vocabulary, raw, .. } = &*self.stages;
-        let raw_segments = raw.as_ref().and_then(Raw::as_segments);
-        Speller { model, vocabulary, static_table: &self.static_table, raw_segments, words: None }
+        let Stages { model, vocabulary, .. } = &*self.stages;
+        Speller { model, vocabulary, static_table: &self.static_table, raw_segments: None, words: None }
     }
 
-    /// The words that are looked up before they are normalized, if they are.
-    fn words(&self) -> Option<Words<'_>> {
-        let Stages { raw, normalizers, pre_tokenizers, .. } = &*self.stages;
-        match raw {
-            Some(Raw::Words(raw)) => Some(Words { raw, normalizers, pre_tokenizers }),
-            _ => None,
-        }
+    /// As [`Self::speller`], for parts of a text as it comes.
+    fn raw_speller<'e>(&'e self, raw: &'e Raw) -> Speller<'e> {
+        let Stages { normalizers, pre_tokenizers, .. } = &*self.stages;
+        let words = match raw {
+            Raw::Words(raw) => Some(Words { raw, normalizers, pre_tokenizers }),
+            Raw::Segments(_) => None,
+        };
+        Speller { raw_segments: raw.as_segments(), words, ..self.speller() }
     }
 
     /// The memory that is held now. Cost: next to nothing.

@@ -7,7 +7,7 @@
 use tokenmill_kernels::Prefetcher;
 
 use super::input::{Part, Text, placed, show_symbol_as_text};
-use super::lookup::{PretokenEncoder, Speller};
+use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
 use super::untrusted::UntrustedRanges;
@@ -125,7 +125,7 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
     fn encode_raw(&mut self, raw: &Raw, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         let Run { engine, worker, ticker, .. } = run;
         let Worker { scratch, cache, batch, word_scratch, .. } = &mut **worker;
-        let speller = Speller { words: engine.words(), ..engine.speller() };
+        let speller = engine.raw_speller(raw);
         let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
         match raw {
             Raw::Segments(segments) => encoder.encode_raw_segments(segments, piece, self.0),
@@ -244,14 +244,13 @@ impl Engine {
                 Text::Bytes(bytes) => run.encode_mixed(bytes, adapter),
             };
             worker.batch.set_prefetch(Prefetcher::default());
-            done.map_err(|error| {
-                if self.description.writes_letters() {
-                    show_symbol_as_text(error, text.as_bytes())
-                } else {
-                    error
-                }
-            })
+            done.map_err(|error| self.as_text(error, text.as_bytes()))
         })
+    }
+
+    /// An error of a text: an unknown symbol is shown as it is in the text.
+    pub(super) fn as_text(&self, error: Error, text: &[u8]) -> Error {
+        if self.description.writes_letters() { show_symbol_as_text(error, text) } else { error }
     }
 }
 

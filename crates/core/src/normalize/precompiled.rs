@@ -38,7 +38,7 @@ impl Precompiled {
 
     /// Is a character kept in a text of ASCII?
     pub(super) fn keeps_ascii(&self, c: char) -> bool {
-        u8::try_from(c).is_ok_and(|byte| !self.is_of_interest[usize::from(byte)])
+        c.is_ascii() && !self.is_of_interest[c as usize]
     }
 
     pub(super) fn apply(

@@ -75,7 +75,7 @@ impl Raw {
     pub(super) fn memory(&self) -> usize {
         match self {
             Self::Segments(segments) => segments.memory(),
-            Self::Words(_) => size_of::<PlainWords>(),
+            Self::Words(_) => size_of::<RawWords>() + size_of::<PlainWords>(),
         }
     }
 }

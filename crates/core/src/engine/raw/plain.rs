@@ -2,7 +2,7 @@
 //!
 //! In: a word that misses the cache. Out: its pretokens. They must be those of the stages; a word of which that is not
 //! known takes the way through them.
-use crate::description::{Description, PreTokenizer, PrependScheme};
+use crate::description::{Behavior, Description, PreTokenizer, PrependScheme};
 use crate::normalize::Normalizers;
 use crate::pretokenize::PreTokenizers;
 
@@ -97,7 +97,7 @@ impl PlainWords {
             [_, PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, .. }] => {
                 replacement.to_string()
             }
-            [_, rest @ ..] if rest.iter().any(puts_before) => return None,
+            [_, rest @ ..] if rest.iter().any(|step| puts_before(step) || drops(step)) => return None,
             _ => String::new(),
         };
         let image = |code: u8| {
@@ -213,6 +213,17 @@ fn what_is_between(pre_tokenizers: &PreTokenizers, left: char, right: char) -> B
     } else {
         Between::Unknown
     }
+}
+
+/// May the step drop a part of a word?
+fn drops(step: &PreTokenizer) -> bool {
+    matches!(
+        step,
+        PreTokenizer::Split { behavior: Behavior::Removed, .. }
+            | PreTokenizer::Punctuation(Behavior::Removed)
+            | PreTokenizer::CharDelimiter(_)
+            | PreTokenizer::Hook(_)
+    )
 }
 
 /// May the step put something in front of a piece, or write its characters in another way?

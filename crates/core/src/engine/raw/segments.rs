@@ -12,8 +12,8 @@
 use std::collections::HashSet;
 
 use crate::description::{
-    Alphabet, Description, Merges, ModelDescription, Normalizer, Pattern, PieceKind, PreTokenizer,
-    PrependScheme,
+    Alphabet, BpeDescription, Description, Merges, ModelDescription, Normalizer, Pattern, PieceKind,
+    PreTokenizer, PrependScheme,
 };
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -39,7 +39,7 @@ struct Spaces {
     mark: char,
     /// Is something put before the text?
     has_prefix: bool,
-    /// Is the text cut before each mark?
+    /// Is the text split before each mark?
     splits: bool,
 }
 
@@ -56,37 +56,38 @@ impl RawSegments {
         if !model.is_byte_complete() || !is_independent(&description.model, vocabulary) {
             return Ok(None);
         }
-        // Text becomes these without merging, and none of them merges.
         let byte_tokens = byte_tokens(vocabulary);
+        let is_of_byte = |index: usize, id: TokenId| match &description.model {
+            ModelDescription::Bpe(BpeDescription { merges: Merges::ByScore { kinds, .. }, .. }) => {
+                kinds.get(index) == Some(&PieceKind::Byte)
+            }
+            _ => byte_tokens.contains(&id),
+        };
         let (mut cuts, mut written) = (TokenCutsBuilder::new(), String::new());
-        for (id, token) in vocabulary.tokens().iter() {
+        for (index, (id, token)) in vocabulary.tokens().iter().enumerate() {
             ticker.spend(token.len())?;
             let Ok(token) = std::str::from_utf8(token) else { return Ok(None) };
-            if byte_tokens.contains(&id) {
+            // Text becomes a byte token without merging, and none of them merges.
+            if is_of_byte(index, id) {
                 continue;
             }
-            // If the text is cut before marks, no token that holds one elsewhere than at its start is ever made.
-            let parts = token.match_indices(spaces.mark).map(|(at, _)| at).filter(|_| spaces.splits);
-            let starts = [0].into_iter().chain(parts);
-            let ends = token.match_indices(spaces.mark).map(|(at, _)| at).filter(|_| spaces.splits);
-            for (start, end) in starts.zip(ends.chain([token.len()])) {
-                let part = &token[start..end];
-                cuts.add_text(part);
-                // In a text a mark may be written as a space.
-                for (at, mark) in part.match_indices(spaces.mark).filter(|_| spaces.mark != SPACE) {
-                    let (before, behind) = (&part[..at], &part[at + mark.len()..]);
-                    let beside = [before.chars().next_back(), Some(SPACE), behind.chars().next()];
-                    written.clear();
-                    written.extend(beside.into_iter().flatten());
-                    cuts.add_text(&written);
+            cuts.add_text(token);
+            for (at, mark) in token.match_indices(spaces.mark) {
+                // The model would merge across a mark at which the text is split.
+                if spaces.splits && at > 0 {
+                    return Ok(None);
                 }
+                // In a text a mark may be written as a space.
+                let (before, behind) = (&token[..at], &token[at + mark.len()..]);
+                let beside = [before.chars().next_back(), Some(SPACE), behind.chars().next()];
+                written.clear();
+                written.extend(beside.into_iter().flatten());
+                cuts.add_text(&written);
             }
         }
-        if spaces.mark != SPACE && !spaces.splits {
-            // Nor is a run of them cut, however they are written.
-            for pair in [[SPACE, SPACE], [SPACE, spaces.mark], [spaces.mark, SPACE]] {
-                cuts.add_text(&pair.iter().collect::<String>());
-            }
+        // Nor is a run of marks cut, however they are written.
+        for pair in [[SPACE, SPACE], [SPACE, spaces.mark], [spaces.mark, SPACE]] {
+            cuts.add_text(&pair.iter().collect::<String>());
         }
         Ok(Some(Self { cuts: cuts.finish(), spaces }))
     }
@@ -96,7 +97,7 @@ impl RawSegments {
         if self.spaces.has_prefix { self.cuts.next(text, 0) } else { 0 }
     }
 
-    /// The first cut of a text from a byte on, inside of it.
+    /// The first cut of a text from a byte on, inside of it. Two characters tell a cut, so any place will do to begin.
     pub(in crate::engine) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         let before = (0..from).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
         let cut = self.cuts.next(text.as_bytes(), before);
@@ -138,7 +139,7 @@ impl RawSegments {
         Some(segment)
     }
 
-    /// Spells a segment into `scratch.ids`. One without spaces may be normalized already.
+    /// Spells a segment into `scratch.ids`.
     pub(in crate::engine) fn spell(
         &self,
         segment: &[u8],
@@ -174,6 +175,8 @@ impl Spaces {
         let mut spaces = Self { mark: SPACE, has_prefix: false, splits: false };
         for step in &description.normalizer {
             match step {
+                // A space that stays one is no mark.
+                Normalizer::Prepend(prefix) if spaces.mark != SPACE && prefix.contains(SPACE) => return None,
                 Normalizer::Prepend(_) => spaces.has_prefix = true,
                 Normalizer::Replace { pattern: Pattern::Literal(literal), content }
                     if spaces.mark == SPACE && literal == " " =>
@@ -194,17 +197,19 @@ impl Spaces {
                 _ => return None,
             }
         }
+        let mut is_marked = false;
         for step in &description.pre_tokenizer {
             match *step {
                 PreTokenizer::Metaspace { replacement, prepend, split }
-                    if spaces.mark == SPACE || spaces.mark == replacement =>
+                    if !is_marked && (spaces.mark == SPACE || spaces.mark == replacement) =>
                 {
+                    is_marked = true;
                     spaces.mark = replacement;
                     spaces.has_prefix |= prepend != PrependScheme::Never;
                     spaces.splits |= split;
                 }
                 // There are no spaces left.
-                PreTokenizer::Split { pattern: Pattern::Literal(ref literal), .. }
+                PreTokenizer::Split { pattern: Pattern::Literal(ref literal), invert: false, .. }
                     if spaces.mark != SPACE && literal == " " => {}
                 _ => return None,
             }

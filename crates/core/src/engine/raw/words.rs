@@ -311,7 +311,7 @@ fn cuts_at_white_space(description: &Description) -> bool {
 
 /// The characters that may stand beside a gap; `None` if a normalizer may look across any gap.
 fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
-    let mut edges = Edges::All;
+    let (mut edges, mut changes_edges) = (Edges::All, false);
     for step in normalizers {
         match step {
             // Each looks at a character, or at a character and the marks behind it, with which a space never joins.
@@ -323,15 +323,20 @@ fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
             | Normalizer::StripAccents
             | Normalizer::Nmt
             | Normalizer::Bert { .. } => {}
-            Normalizer::Replace { pattern: Pattern::Literal(literal), .. }
-                if !literal.is_empty() && !literal.contains(char::is_whitespace) => {}
+            Normalizer::Replace { pattern: Pattern::Literal(literal), content }
+                if !literal.is_empty() && !literal.contains(char::is_whitespace) =>
+            {
+                let keeps_edges = content.chars().all(|c| c.is_ascii_graphic()) && !content.is_empty();
+                changes_edges |= !keeps_edges;
+            }
             // White space is dropped later, however much of it there is.
             Normalizer::Replace { pattern: Pattern::Regex(regex), content }
                 if (regex == " {2,}" || regex == r"\s+") && content == " " => {}
             Normalizer::Precompiled(blob) => {
                 let is_graphic = |c: char| c.is_ascii_graphic();
                 let keeps_ascii = Charsmap::parse(blob).ok()?.keeps_words_of('!'..='~', is_graphic);
-                if !keeps_ascii || !matches!(edges, Edges::All) {
+                // It sees what the steps before it made of the characters beside white space.
+                if !keeps_ascii || changes_edges || !matches!(edges, Edges::All) {
                     return None;
                 }
                 edges = Edges::Kept { map: Arc::clone(blob), letters: MadeOnce::new() };

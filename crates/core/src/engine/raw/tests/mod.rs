@@ -48,6 +48,9 @@ fn check(engine: &Engine, text: &str) -> Result<(), TestCaseError> {
 
 /// The parts of a text between cuts, each encoded by itself.
 fn check_parts(engine: &Engine, text: &str, size: usize) -> Result<(), TestCaseError> {
+    if engine.stages.raw.is_none() {
+        return Ok(());
+    }
     prop_assert!(engine.takes_blocks(&Special::Text));
     let mut want = Vec::new();
     if engine.encode(Text::Str(text), &Special::Text, 1, &Unwatched, &mut want).is_err() {

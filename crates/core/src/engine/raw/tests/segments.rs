@@ -118,7 +118,7 @@ fn threads_share_a_long_text() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 256 } else { 2048 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 128 } else { 2048 }))]
     #[test]
     fn their_ids_are_those_of_the_text(
         joins in prop::collection::vec((0..1000_usize, 0..1000_usize), 0..24),
@@ -129,8 +129,10 @@ proptest! {
         texts in prop::collection::vec("(a|b|1| |\u{2581}|\n|é|語|中|☃|\u{10400}|<s>|<0x0A>| ab|  1){0,30}|a{60,200}", 3),
     ) {
         for stages in all_stages() {
+            let splits = stages.1.iter().any(|step| matches!(step, PreTokenizer::Metaspace { split: true, .. }));
             let engine = engine(model(&joins, &scores, by_score, is_user_defined), stages);
-            prop_assert!(has_segments(&engine));
+            // No token with a mark inside may be made where a text is split at marks.
+            prop_assert!(has_segments(&engine) || splits);
             let engine = engine.with_cache_bytes(Some(cache_bytes));
             for text in &texts {
                 check(&engine, text)?;
@@ -161,8 +163,26 @@ fn there_are_none_where_a_stage_looks_farther() {
     assert!(!of_stages(rules(|rules| rules.treat_whitespace_as_suffix = true), vec![]));
     assert!(!of_stages(rules(|rules| rules.user_defined = vec!["a b".to_owned()]), vec![]));
     assert!(!of_stages(vec![replace("ab")], vec![]));
+    // A space is put in front that is not written as a mark.
+    let prepend = Normalizer::Prepend(" ".to_owned());
+    assert!(of_stages(vec![prepend.clone(), replace("\u{2581}")], vec![]));
+    assert!(!of_stages(vec![replace("\u{2581}"), prepend], vec![]));
+    let inverted = PreTokenizer::Split {
+        pattern: Pattern::Literal(" ".to_owned()),
+        behavior: Behavior::Removed,
+        invert: true,
+    };
+    assert!(!of_stages(vec![replace("\u{2581}")], vec![inverted]));
+    let never = |split| metaspace(PrependScheme::Never, split);
+    assert!(of_stages(vec![], vec![never(true)]));
+    assert!(!of_stages(vec![], vec![never(true), never(false)]));
     assert!(!of_stages(vec![Normalizer::Lowercase], vec![]));
     assert!(!of_stages(vec![], vec![PreTokenizer::WhitespaceSplit]));
+
+    // A token with a mark inside, at which the text is split before.
+    let with_inner_mark = |stages| has_segments(&engine(model(&[(0, 4)], &[0], false, false), stages));
+    assert!(with_inner_mark((vec![], vec![never(false)])));
+    assert!(!with_inner_mark((vec![], vec![never(true)])));
 
     let of_model = |model: BpeDescription| has_segments(&engine(model, (vec![], vec![])));
     assert!(of_model(plain()));
@@ -192,4 +212,25 @@ fn there_are_none_where_a_stage_looks_farther() {
     let added_tokens = vec![added];
     let engine = compile(Description { added_tokens, ..description }).unwrap();
     assert!(!has_segments(&engine));
+}
+
+/// A piece that is written like a byte token, but is an ordinary one.
+#[test]
+fn an_ordinary_piece_may_look_like_a_byte_token() {
+    let BpeDescription { tokens, .. } = model(&[], &[0], true, false);
+    let mut tokens: Vec<String> =
+        tokens.iter().map(|(_, token)| String::from_utf8(token.to_vec()).unwrap()).collect();
+    tokens.extend(["<", "0", "x", "4", ">", "<0", "<0x", "<0x4", "<0x41"].map(str::to_owned));
+    let mut kinds = vec![PieceKind::Byte; 256];
+    kinds.resize(tokens.len(), PieceKind::Normal);
+    kinds[0x41] = PieceKind::Normal;
+    let scores =
+        (0..tokens.len()).map(|index| if index == 0x41 { -1000.0 } else { -(index as f32) }).collect();
+    let tokens = TokenList::from_entries((0..).zip(tokens.into_iter().map(String::into_bytes)).collect());
+    let merges = Merges::ByScore { scores, kinds };
+    let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, merges);
+    for stages in all_stages() {
+        let engine = engine(BpeDescription { byte_fallback: true, ..plain.clone() }, stages);
+        check(&engine, "<0x41>a<0x41> <0x41>").unwrap();
+    }
 }
