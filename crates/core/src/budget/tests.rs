@@ -225,3 +225,19 @@ proptest! {
         check(Prepender::new(engine.clone(), Special::Text).unwrap(), &engine, &steps, false)?;
     }
 }
+
+/// A space without a token of its own becomes a byte token, which comes before unknown text that waits for its
+/// neighbour.
+#[test]
+fn byte_tokens_after_unknown_text_are_no_cut() {
+    let tokens = ["<unk>", "<0x20>", "x"].map(|token| token.as_bytes().to_vec());
+    let tokens = TokenList::from_entries((0..).zip(tokens).collect());
+    let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, Merges::Listed(vec![]));
+    let model = BpeDescription { unk: Some(0), fuse_unk: true, byte_fallback: true, ..plain };
+    let engine = compile(Description::of_bpe(&known::split_from("none"), model)).unwrap();
+    let mut ids = Vec::new();
+    let text = Text::Str("\u{904} x");
+    engine.encode(text, &Special::Parse, 1, &Unwatched, &mut ids).unwrap();
+    assert_eq!(ids, [1, 0, 2]);
+    assert!(!engine.has_text_cuts());
+}

@@ -444,7 +444,8 @@ fn is_independent(model: &ModelDescription) -> bool {
 }
 
 /// Does the model never look across the space of a text that is one pretoken? Only if no token has another
-/// character before it, and if it is spelled as a token, so that it is never a part of unknown text.
+/// character before it, and if it is a token itself, so that it is never a part of unknown text: byte tokens may come
+/// before unknown text that stands before them.
 fn model_cuts_words(
     description: &ModelDescription,
     (model, vocabulary): (&Model, &Vocabulary),
@@ -457,7 +458,8 @@ fn model_cuts_words(
         let mut places = places.filter(|&(at, part)| part == mark && !token[..at].ends_with(mark));
         places.any(|(at, _)| at > 0)
     };
+    let is_token = |id| Some(id) != description.unk() && vocabulary.find(mark) == Some(id);
     is_independent(description)
-        && model.spells_as_one(mark, vocabulary).is_some_and(|id| Some(id) != description.unk())
+        && model.spells_as_one(mark, vocabulary).is_some_and(is_token)
         && !vocabulary.tokens().iter().any(|(_, token)| joins(token))
 }

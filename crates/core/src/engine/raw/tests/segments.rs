@@ -224,8 +224,10 @@ fn an_ordinary_piece_may_look_like_a_byte_token() {
     let mut kinds = vec![PieceKind::Byte; 256];
     kinds.resize(tokens.len(), PieceKind::Normal);
     kinds[0x41] = PieceKind::Normal;
-    let scores =
-        (0..tokens.len()).map(|index| if index == 0x41 { -1000.0 } else { -(index as f32) }).collect();
+    let scores = (0..)
+        .take(tokens.len())
+        .map(|index: u16| if index == 0x41 { -1000.0 } else { -f32::from(index) })
+        .collect();
     let tokens = TokenList::from_entries((0..).zip(tokens.into_iter().map(String::into_bytes)).collect());
     let merges = Merges::ByScore { scores, kinds };
     let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, merges);
