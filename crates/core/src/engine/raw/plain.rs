@@ -15,6 +15,8 @@ pub(in crate::engine) struct PlainWords {
     between: Box<[[Between; 128]; 128]>,
     /// What is put before a word. If there is something, words must be one pretoken.
     prefix: String,
+    /// Is anything known of characters that are not ASCII? Nothing where a map of characters sees them.
+    knows_others: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,9 @@ struct Image {
 }
 
 const LONGEST: usize = 7;
+
+/// A letter that is not ASCII, and that no normal form changes.
+const LETTER: char = 'ж';
 const UNKNOWN: u8 = u8::MAX;
 
 /// Characters that are remembered, by their last bits.
@@ -114,7 +119,8 @@ impl PlainWords {
                     what_is_between(pre_tokenizers, char::from(left), char::from(right));
             }
         }
-        Some(Self { images, between, prefix })
+        let knows_others = normalizers.image_of(LETTER).is_some();
+        Some(Self { images, between, prefix, knows_others })
     }
 
     /// Writes the pretokens of a word. Returns whether they are known; else nothing is said of what was written.
@@ -132,6 +138,7 @@ impl PlainWords {
         let mut before = None;
         for c in word.chars() {
             let Some(&image) = self.images.get(c as usize) else {
+                let stages = stages.filter(|_| self.knows_others);
                 let known = stages.and_then(|stages| self.write_image(c, stages, &mut before, pretokens));
                 if known.is_none() {
                     return false;
