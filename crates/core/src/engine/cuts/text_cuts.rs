@@ -42,6 +42,9 @@ pub(in crate::engine) fn is_letter(c: char) -> bool {
     ) || is_ideograph(c)
 }
 
+/// The last character that [`is_letter`] takes.
+pub(in crate::engine) const LAST_LETTER: char = '\u{D7A3}';
+
 /// The ideographs that no normalizer changes.
 fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c), 0x4E00..=0x9FA5)

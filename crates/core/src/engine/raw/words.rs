@@ -15,7 +15,7 @@ use tokenmill_kernels::{IDEOGRAPHS, MadeOnce, WordBits};
 use crate::aligned::{AlignedText, Origins};
 use crate::charsmap::Charsmap;
 use crate::description::{Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
-use crate::engine::cuts::is_letter;
+use crate::engine::cuts::{LAST_LETTER, is_letter};
 use crate::error::Result;
 use crate::model::Model;
 use crate::normalize::{Normalizers, is_ideograph};
@@ -61,7 +61,8 @@ impl Edges {
             Self::All => true,
             Self::Kept { .. } if c.is_ascii() => c.is_ascii_graphic(),
             Self::Kept { map, letters } => {
-                let keeps = |map: Charsmap| map.keeps_words(|c| is_letter(c) || c.is_ascii_graphic());
+                let is_edge = |c: char| is_letter(c) || c.is_ascii_graphic();
+                let keeps = |map: Charsmap| map.keeps_words_of('!'..=LAST_LETTER, is_edge);
                 is_letter(c) && *letters.get_or_make(|| Charsmap::parse(map).is_ok_and(keeps))
             }
         }
@@ -191,7 +192,13 @@ impl RawWords {
     #[inline]
     fn plain_block(&self, bytes: &[u8], at: usize, level: Level) -> Option<(usize, WordBits)> {
         let rest = &bytes[at..];
-        if self.isolates_ideographs && rest[0] >= IDEOGRAPHS {
+        // It would say nothing.
+        let first_known = match self.edges {
+            Edges::All if self.isolates_ideographs => IDEOGRAPHS,
+            Edges::All => u8::MAX,
+            Edges::Kept { .. } => 0x80,
+        };
+        if rest[0] >= first_known {
             return None;
         }
         let mut padded = [0; BLOCK];
