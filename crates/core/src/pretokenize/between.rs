@@ -6,7 +6,7 @@ use crate::description::Behavior;
 
 /// What a step makes of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Between {
+pub(crate) enum Between {
     /// A piece always ends there.
     Cut,
     /// Nothing: what is on the one side changes no border on the other side.
@@ -38,7 +38,8 @@ impl PreTokenizers {
         self.between(left, right) == Between::Nothing
     }
 
-    fn between(&self, left: char, right: char) -> Between {
+    /// What all steps make of the place between these two characters, whatever surrounds them.
+    pub(crate) fn between(&self, left: char, right: char) -> Between {
         let mut steps = self.steps.iter().enumerate().map(|(number, step)| {
             let between = step.between(left, right);
             // The steps that follow see other characters.

@@ -18,6 +18,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::between::Between;
 use self::characters::Characters;
 use self::metaspace::Metaspace;
 pub(crate) use self::only_splits::only_splits;

@@ -260,20 +260,13 @@ impl Normalized {
         let mut isolates_ideographs = false;
         for step in steps {
             match step {
-                Normalizer::Nfc(_)
-                | Normalizer::Nfd(_)
-                | Normalizer::Nfkc(_)
-                | Normalizer::Nfkd(_)
-                | Normalizer::Lowercase
-                | Normalizer::Strip { .. }
-                | Normalizer::StripAccents
-                | Normalizer::Prepend(_)
-                | Normalizer::Nmt => {}
                 Normalizer::Bert { handle_chinese_chars, .. } => isolates_ideographs |= handle_chinese_chars,
+                step if looks_at_marks_at_most(step) => {}
+                Normalizer::Strip { .. } | Normalizer::Prepend(_) => {}
                 Normalizer::Replace { pattern: Pattern::Literal(literal), content }
-                    if only(literal) == Some(mark) =>
+                    if only_char(literal) == Some(mark) =>
                 {
-                    mark = only(content)?;
+                    mark = only_char(content)?;
                 }
                 Normalizer::Replace { pattern: Pattern::Literal(literal), .. } => {
                     if literal.is_empty() || literal.contains(is_letter) || literal.contains(mark) {
@@ -300,6 +293,22 @@ impl Normalized {
         }
         Some(Self { mark: Some(mark).filter(|&mark| !is_letter(mark)), isolates_ideographs })
     }
+}
+
+/// Does the step look at one character at a time, or at a character and the combining marks behind it? White space
+/// then never changes what is beside it, since no mark combines with it.
+pub(in crate::engine) fn looks_at_marks_at_most(step: &Normalizer) -> bool {
+    matches!(
+        step,
+        Normalizer::Nfc(_)
+            | Normalizer::Nfd(_)
+            | Normalizer::Nfkc(_)
+            | Normalizer::Nfkd(_)
+            | Normalizer::Lowercase
+            | Normalizer::StripAccents
+            | Normalizer::Nmt
+            | Normalizer::Bert { .. }
+    )
 }
 
 /// Characters of which the normalizer makes one such character each, whatever other ones are beside it.
@@ -330,7 +339,7 @@ fn keeps_words(blob: &[u8]) -> bool {
 }
 
 /// The only character of a text.
-fn only(text: &str) -> Option<char> {
+pub(in crate::engine) fn only_char(text: &str) -> Option<char> {
     let mut characters = text.chars();
     characters.next().filter(|_| characters.next().is_none())
 }
@@ -375,7 +384,7 @@ impl PreTokenized {
     fn add(&mut self, step: &PreTokenizer) -> Option<()> {
         match step {
             PreTokenizer::Split { pattern: Pattern::Literal(literal), behavior, invert: false }
-                if only(literal) == Some(self.mark) =>
+                if only_char(literal) == Some(self.mark) =>
             {
                 if *behavior == Behavior::MergedWithPrevious {
                     return None;

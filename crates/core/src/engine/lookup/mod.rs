@@ -28,7 +28,7 @@ mod misses;
 mod speller;
 mod static_table;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub(super) use batch::{LookupBatch, PREFETCH_BYTES};
 pub(super) use cache::{CacheBudget, DEFAULT_CACHE_BYTES, PretokenCache};

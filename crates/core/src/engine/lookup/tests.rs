@@ -15,7 +15,8 @@ use crate::ids::TokenId;
 use crate::watch::{Unwatched, Watch, cancelled};
 
 /// A sink that takes pretokens one by one, so that the cache is never used.
-struct OneByOne(Vec<TokenId>);
+#[derive(Default)]
+pub(in crate::engine) struct OneByOne(pub(in crate::engine) Vec<TokenId>);
 
 impl PretokenSink for OneByOne {
     fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> SinkResult {

@@ -4,7 +4,7 @@
 //! known takes the way through them.
 use crate::description::{Behavior, Description, PreTokenizer, PrependScheme};
 use crate::normalize::Normalizers;
-use crate::pretokenize::PreTokenizers;
+use crate::pretokenize::{Between, PreTokenizers};
 
 /// What the stages make of characters, and of two that follow one another.
 #[derive(Debug)]
@@ -17,13 +17,6 @@ pub(in crate::engine) struct PlainWords {
     prefix: String,
     /// Is anything known of characters that are not ASCII? Nothing where a map of characters sees them.
     knows_others: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Between {
-    Cut,
-    Nothing,
-    Unknown,
 }
 
 /// The pretokens of a word: their text, and where each ends. And what characters became, for the next words.
@@ -116,7 +109,7 @@ impl PlainWords {
         for left in (b'!'..=b'~').filter(is_image) {
             for right in (b'!'..=b'~').filter(is_image) {
                 between[usize::from(left)][usize::from(right)] =
-                    what_is_between(pre_tokenizers, char::from(left), char::from(right));
+                    pre_tokenizers.between(char::from(left), char::from(right));
             }
         }
         let knows_others = normalizers.image_of(LETTER).is_some();
@@ -193,7 +186,7 @@ impl PlainWords {
     fn between(&self, stages: Option<(&Normalizers, &PreTokenizers)>, left: char, right: char) -> Between {
         match (self.between.get(left as usize), stages) {
             (Some(row), _) if right.is_ascii() => row[right as usize],
-            (_, Some((_, pre_tokenizers))) => what_is_between(pre_tokenizers, left, right),
+            (_, Some((_, pre_tokenizers))) => pre_tokenizers.between(left, right),
             _ => Between::Unknown,
         }
     }
@@ -209,16 +202,6 @@ impl PlainWords {
             }
             Between::Cut | Between::Unknown => false,
         }
-    }
-}
-
-fn what_is_between(pre_tokenizers: &PreTokenizers, left: char, right: char) -> Between {
-    if pre_tokenizers.joins(left, right) {
-        Between::Nothing
-    } else if pre_tokenizers.cuts_between(left, right) {
-        Between::Cut
-    } else {
-        Between::Unknown
     }
 }
 

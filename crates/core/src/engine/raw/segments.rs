@@ -15,6 +15,7 @@ use crate::description::{
     Alphabet, BpeDescription, Description, Merges, ModelDescription, Normalizer, Pattern, PieceKind,
     PreTokenizer, PrependScheme,
 };
+use crate::engine::cuts::only_char;
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::bpe::{TokenCuts, TokenCutsBuilder};
@@ -53,10 +54,10 @@ impl RawSegments {
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<Self>> {
         let Some(spaces) = Spaces::new(description) else { return Ok(None) };
-        if !model.is_byte_complete() || !is_independent(&description.model, vocabulary) {
+        let byte_tokens = byte_tokens(vocabulary);
+        if !model.is_byte_complete() || !is_independent(&description.model, &byte_tokens) {
             return Ok(None);
         }
-        let byte_tokens = byte_tokens(vocabulary);
         let is_of_byte = |index: usize, id: TokenId| match &description.model {
             ModelDescription::Bpe(BpeDescription { merges: Merges::ByScore { kinds, .. }, .. }) => {
                 kinds.get(index) == Some(&PieceKind::Byte)
@@ -219,12 +220,11 @@ impl Spaces {
 }
 
 /// Are the ids of a text those of its parts, where no token has the characters on both sides of a place?
-fn is_independent(model: &ModelDescription, vocabulary: &Vocabulary) -> bool {
+fn is_independent(model: &ModelDescription, byte_tokens: &HashSet<TokenId>) -> bool {
     let ModelDescription::Bpe(bpe) = model else { return false };
     let merges_characters = match &bpe.merges {
         // Byte tokens stand for text that is no symbol, so merges of them are not seen in the text of tokens.
         Merges::Listed(merges) => {
-            let byte_tokens = byte_tokens(vocabulary);
             let (first, last) = (byte_tokens.iter().min().copied(), byte_tokens.iter().max().copied());
             let is_one = |id: &TokenId| (first..=last).contains(&Some(*id)) && byte_tokens.contains(id);
             !merges.iter().any(|merge| [merge.left, merge.right, merge.result].iter().any(is_one))
@@ -242,10 +242,4 @@ fn is_independent(model: &ModelDescription, vocabulary: &Vocabulary) -> bool {
 /// The tokens `<0xNN>`.
 fn byte_tokens(vocabulary: &Vocabulary) -> HashSet<TokenId> {
     (0..=u8::MAX).filter_map(|byte| vocabulary.find(format!("<0x{byte:02X}>").as_bytes())).collect()
-}
-
-/// The only character of a text.
-fn only_char(text: &str) -> Option<char> {
-    let mut characters = text.chars();
-    characters.next().filter(|_| characters.next().is_none())
 }

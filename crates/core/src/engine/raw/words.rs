@@ -15,7 +15,7 @@ use tokenmill_kernels::{IDEOGRAPHS, MadeOnce, WordBits};
 use crate::aligned::{AlignedText, Origins};
 use crate::charsmap::Charsmap;
 use crate::description::{Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
-use crate::engine::cuts::{LAST_LETTER, is_letter};
+use crate::engine::cuts::{LAST_LETTER, is_letter, looks_at_marks_at_most};
 use crate::error::Result;
 use crate::model::Model;
 use crate::normalize::{Normalizers, is_ideograph};
@@ -321,15 +321,7 @@ fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
     let (mut edges, mut changes_edges) = (Edges::All, false);
     for step in normalizers {
         match step {
-            // Each looks at a character, or at a character and the marks behind it, with which a space never joins.
-            Normalizer::Nfc(_)
-            | Normalizer::Nfd(_)
-            | Normalizer::Nfkc(_)
-            | Normalizer::Nfkd(_)
-            | Normalizer::Lowercase
-            | Normalizer::StripAccents
-            | Normalizer::Nmt
-            | Normalizer::Bert { .. } => {}
+            step if looks_at_marks_at_most(step) => {}
             Normalizer::Replace { pattern: Pattern::Literal(literal), content }
                 if !literal.is_empty() && !literal.contains(char::is_whitespace) =>
             {

@@ -5,28 +5,10 @@ mod words;
 use proptest::prelude::*;
 use tokenmill_kernels::Prefetcher;
 
-use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::Part;
-use crate::engine::sink::{PretokenSink, SinkResult};
+use crate::engine::lookup::tests::OneByOne;
 use crate::engine::{Engine, Special, Text, UntrustedRanges};
-use crate::ids::TokenId;
 use crate::watch::Unwatched;
-
-/// Takes pretokens one by one, so that every text goes through all stages.
-#[derive(Default)]
-struct OneByOne(Vec<TokenId>);
-
-impl PretokenSink for OneByOne {
-    fn take(&mut self, _: &[u8], _: Origins<'_>, ids: &[TokenId], _: &[u32]) -> SinkResult {
-        self.0.extend_from_slice(ids);
-        Ok(())
-    }
-
-    fn added(&mut self, _: AlignedText<'_>, id: TokenId) -> SinkResult {
-        self.0.push(id);
-        Ok(())
-    }
-}
 
 /// The ids or the error of a text, twice, against those by all stages.
 fn check(engine: &Engine, text: &str) -> Result<(), TestCaseError> {
