@@ -45,7 +45,7 @@ pub use offsets::{Encoding, byte_spans, char_offsets};
 pub use paths::Draw;
 pub use plan::Step;
 pub(crate) use raw::Raw;
-use raw::Words;
+use raw::{RawPart, Words};
 pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
 pub(crate) use sink::{Counter, IdSink, PretokenSink, SinkResult, Spelling};
@@ -192,17 +192,17 @@ impl Engine {
     /// The tables that spelling pretokens needs.
     fn speller(&self) -> Speller<'_> {
         let Stages { model, vocabulary, .. } = &*self.stages;
-        Speller { model, vocabulary, static_table: &self.static_table, raw_segments: None, words: None }
+        Speller { model, vocabulary, static_table: &self.static_table, raw: None }
     }
 
     /// As [`Self::speller`], for parts of a text as it comes.
     fn raw_speller<'e>(&'e self, raw: &'e Raw) -> Speller<'e> {
         let Stages { normalizers, pre_tokenizers, .. } = &*self.stages;
-        let words = match raw {
-            Raw::Words(raw) => Some(Words { raw, normalizers, pre_tokenizers }),
-            Raw::Segments(_) => None,
+        let part = match raw {
+            Raw::Segments(segments) => RawPart::Segment(segments),
+            Raw::Words(raw) => RawPart::Word(Words { raw, normalizers, pre_tokenizers }),
         };
-        Speller { raw_segments: raw.as_segments(), words, ..self.speller() }
+        Speller { raw: Some(part), ..self.speller() }
     }
 
     /// The memory that is held now. Cost: next to nothing.

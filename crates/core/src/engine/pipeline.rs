@@ -129,7 +129,7 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
         let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
         match raw {
             Raw::Segments(segments) => encoder.encode_raw_segments(segments, piece, self.0),
-            Raw::Words(_) => encoder.encode_raw_words(piece, self.0),
+            Raw::Words(words) => encoder.encode_raw_words(words, piece, self.0),
         }
     }
 

@@ -13,9 +13,9 @@ use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
-use crate::engine::raw::{RawSegments, WordScratch, Words};
+use crate::engine::raw::{RawSegments, RawWords, WordScratch};
 use crate::engine::sink::IdSink;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Scratch;
 use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
@@ -111,12 +111,10 @@ impl PretokenEncoder<'_, '_> {
     /// As [`Self::encode_split`], and those of the stages before the model.
     pub(in super::super) fn encode_raw_words<S: IdSink>(
         &mut self,
+        words: &RawWords,
         piece: AlignedText<'_>,
         sink: &mut S,
     ) -> Result<()> {
-        let Some(Words { raw: words, .. }) = self.speller.words else {
-            return Err(Error::internal("words without stages"));
-        };
         let text = piece.text.as_bytes();
         self.batch.begin_text(text);
         let (mut starts, mut ends, mut from) = ([0; SEGMENTS], [0; SEGMENTS], 0);
@@ -262,7 +260,7 @@ impl PretokenEncoder<'_, '_> {
             return Ok(());
         }
         self.speller
-            .spell(text, self.cache, self.scratch, self.ticker)
+            .spell_pretoken(text, self.cache, self.scratch, self.ticker)
             .map_err(|error| placed(error, pretoken.origins))?;
         self.cache.insert(key, hash, text, &self.scratch.ids);
         self.cache.record(1, 1, 0);

@@ -241,13 +241,8 @@ impl MissQueue {
         let (PendingPretoken { key, span, .. }, start) = (self.pending[index], self.ids.len());
         if let Some(bpe) = speller.model.as_bpe().filter(|_| is_segment(key)) {
             bpe.encode_segment(span.of(text), &mut scratch.bpe, &mut self.ids, ticker)?;
-        } else if let Some(words) = speller.words {
-            let word = (words, span.of(text));
-            let spelled = speller.spell_word(word, cache, (scratch, word_scratch), ticker);
-            spelled.map_err(|error| placed(error, origins.slice(span)))?;
-            try_alloc::extend(&mut self.ids, &word_scratch.ids)?;
         } else {
-            let spelled = speller.spell(span.of(text), cache, scratch, ticker);
+            let spelled = speller.spell(span.of(text), cache, (scratch, word_scratch), ticker);
             spelled.map_err(|error| placed(error, origins.slice(span)))?;
             try_alloc::extend(&mut self.ids, &scratch.ids)?;
         }

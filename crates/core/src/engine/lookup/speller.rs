@@ -10,7 +10,7 @@ use super::keys::{SEGMENT, is_cached, is_segment, key_of};
 use super::static_table::StaticTable;
 use crate::aligned::Origins;
 use crate::engine::input::placed;
-use crate::engine::raw::{RawSegments, WordScratch, Words};
+use crate::engine::raw::{RawPart, WordScratch, Words};
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::CanonicalMerges;
@@ -25,10 +25,8 @@ pub(in super::super) struct Speller<'a> {
     pub(in super::super) model: &'a Model,
     pub(in super::super) vocabulary: &'a Vocabulary,
     pub(in super::super) static_table: &'a StaticTable,
-    /// If pretokens are segments of a text that is not normalized yet.
-    pub(in super::super) raw_segments: Option<&'a RawSegments>,
-    /// If what is looked up are words of a text that is not normalized yet.
-    pub(in super::super) words: Option<Words<'a>>,
+    /// What is looked up, if it is part of a text that is not normalized yet; else it is a pretoken.
+    pub(in super::super) raw: Option<RawPart<'a>>,
 }
 
 impl<'a> Speller<'a> {
@@ -83,18 +81,34 @@ impl<'a> Speller<'a> {
         merges?.encode_byte_runs(pretoken, buffer)
     }
 
+    /// Spells what missed, a pretoken or a part of a text that is not normalized yet, into `scratch.ids`.
+    pub(super) fn spell(
+        self,
+        missed: &[u8],
+        cache: &mut PretokenCache,
+        (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        match self.raw {
+            None => self.spell_pretoken(missed, cache, scratch, ticker),
+            Some(RawPart::Segment(segments)) => {
+                segments.spell(missed, (self.model, self.vocabulary), scratch, ticker)
+            }
+            Some(RawPart::Word(words)) => {
+                self.spell_word((words, missed), cache, (scratch, word_scratch), ticker)
+            }
+        }
+    }
+
     /// Spells a pretoken into `scratch.ids`. A long one that may be divided is spelled segment by segment, and the
     /// segments are cached.
-    pub(super) fn spell(
+    pub(super) fn spell_pretoken(
         self,
         pretoken: &[u8],
         cache: &mut PretokenCache,
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        if let Some(raw) = self.raw_segments {
-            return raw.spell(pretoken, (self.model, self.vocabulary), scratch, ticker);
-        }
         let segments = Speller::segments(self, pretoken, Span::new(0, pretoken.len()));
         let (Some(bpe), Some(segments)) = (self.model.as_bpe(), segments) else {
             return self.model.encode(pretoken, self.vocabulary, scratch, ticker);
@@ -119,8 +133,8 @@ impl<'a> Speller<'a> {
 }
 
 impl Speller<'_> {
-    /// Spells a word into `scratch.1.ids`: its pretokens are looked up, or spelled.
-    pub(super) fn spell_word(
+    /// Spells a word into `scratch.ids`: its pretokens are looked up, or spelled.
+    fn spell_word(
         self,
         (words, word): (Words<'_>, &[u8]),
         cache: &mut PretokenCache,
@@ -144,7 +158,7 @@ impl Speller<'_> {
                     .try_for_each(|pretoken| self.append_ids(pretoken, cache, scratch, ticker, &mut ids)),
             };
             if done.is_ok() {
-                word_scratch.ids = ids;
+                word_scratch.ids = std::mem::replace(&mut scratch.ids, ids);
                 return Ok(());
             }
         }
@@ -161,7 +175,7 @@ impl Speller<'_> {
             Err(error) if !matches!(error.kind, Kind::Cancelled) => spell(Origins::Same(0), ticker),
             done => done,
         };
-        word_scratch.ids = ids;
+        word_scratch.ids = std::mem::replace(&mut scratch.ids, ids);
         done
     }
 
@@ -197,7 +211,7 @@ impl Speller<'_> {
         if let Some(found) = self.look_up(key, hash, pretoken, cache, &mut [0; INLINE]) {
             return Ok(try_alloc::extend(ids, found)?);
         }
-        self.spell(pretoken, cache, scratch, ticker)?;
+        self.spell_pretoken(pretoken, cache, scratch, ticker)?;
         cache.insert(key, hash, pretoken, &scratch.ids);
         Ok(try_alloc::extend(ids, &scratch.ids)?)
     }

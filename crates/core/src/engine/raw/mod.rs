@@ -29,6 +29,13 @@ pub(crate) enum Raw {
     Words(Box<RawWords>),
 }
 
+/// A part of a text that missed, and what spells it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RawPart<'a> {
+    Segment(&'a RawSegments),
+    Word(Words<'a>),
+}
+
 impl Raw {
     /// `None` if all of a text must be normalized first. No added token may be looked for in normalized text.
     ///
@@ -60,14 +67,6 @@ impl Raw {
         match self {
             Self::Segments(segments) => segments.safe_cut(text, from),
             Self::Words(words) => words.safe_cut(text, from),
-        }
-    }
-
-    /// The segments, if it is these.
-    pub(super) fn as_segments(&self) -> Option<&RawSegments> {
-        match self {
-            Self::Segments(segments) => Some(segments),
-            Self::Words(_) => None,
         }
     }
 
