@@ -47,4 +47,4 @@ pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;
 pub use try_alloc::OutOfMemory;
 pub use u32_array::U32Array;
-pub use word_bits::{IDEOGRAPHS, WordBits};
+pub use word_bits::WordBits;

@@ -15,7 +15,8 @@ impl Normalizers {
         self.steps.iter().try_fold(c, |c, step| step.kept(c))
     }
 
-    /// The one character that an ASCII character becomes in a text of ASCII. `None` where this cannot be said.
+    /// The character that an ASCII character is normalized to, in a text that is all ASCII. `None` if that depends on
+    /// its neighbours, or is not one character.
     pub(crate) fn kept_in_ascii(&self, c: char) -> Option<char> {
         self.steps.iter().try_fold(c, |c, step| match step {
             Step::Precompiled(map) => Some(c).filter(|&c| map.keeps_ascii(c)),
@@ -23,14 +24,15 @@ impl Normalizers {
         })
     }
 
-    /// What a character becomes beside others of which this is known too. `None` where this cannot be said.
-    pub(crate) fn image_of(&self, c: char) -> Option<String> {
-        let mut image = Rewritten::default();
+    /// The normalized form of a character, if it is the same beside any other characters of which this is known too.
+    /// `None` for combining marks, and where a step may look at its neighbours.
+    pub(crate) fn normalized_alone(&self, c: char) -> Option<String> {
+        let mut buffer = Rewritten::default();
         let ticker = &mut Ticker::new(&Unwatched);
         let mut text = c.to_string();
         for step in &self.steps {
             match step {
-                // Marks stay in their place behind a character that is none.
+                // Combining marks are only reordered behind the character that they follow.
                 Step::Form(form @ (Form::Nfd | Form::Nfkd), tables)
                     if text.chars().next().is_none_or(|c| forms::begins_apart(*form, *tables, c)) => {}
                 Step::Lowercase
@@ -46,12 +48,12 @@ impl Normalizers {
                 }
             }
             match step
-                .apply(AlignedText { text: &text, origins: Origins::Untracked }, &mut image, ticker)
+                .apply(AlignedText { text: &text, origins: Origins::Untracked }, &mut buffer, ticker)
                 .ok()?
             {
                 Outcome::Same => {}
                 Outcome::Part(span) => text = text.get(span.start..span.end)?.to_owned(),
-                Outcome::New => image.piece().text.clone_into(&mut text),
+                Outcome::New => buffer.piece().text.clone_into(&mut text),
             }
         }
         Some(text)

@@ -36,7 +36,7 @@ impl Precompiled {
         Ok(Self { map, is_of_interest })
     }
 
-    /// Is a character kept in a text of ASCII?
+    /// Is this an ASCII character that the map keeps in a text that is all ASCII?
     pub(super) fn keeps_ascii(&self, c: char) -> bool {
         c.is_ascii() && !self.is_of_interest[c as usize]
     }

@@ -13,7 +13,7 @@ use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
-use crate::engine::raw::{RawSegments, RawWords, WordScratch};
+use crate::engine::raw::{RawSegments, RawWords, WordScratch, WordSpans};
 use crate::engine::sink::IdSink;
 use crate::error::Result;
 use crate::model::Scratch;
@@ -21,9 +21,11 @@ use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Raw segments that are found at once, and the work of each besides its bytes, in bytes.
+/// Raw segments that are found at once.
 const SEGMENTS: usize = 256;
-const WORK_OF_SEGMENT: usize = 16;
+
+/// The work of a lookup besides its bytes, in bytes.
+const WORK_OF_LOOKUP: usize = 16;
 
 /// The tables of a tokenizer, and what one worker holds while it encodes pretokens.
 pub(in super::super) struct PretokenEncoder<'a, 'w> {
@@ -94,7 +96,7 @@ impl PretokenEncoder<'_, '_> {
                     batch.push(key_of_long(&text[start..next]), next, self.cache);
                     count = 1;
                 }
-                batch.work += (batch.end - start) + WORK_OF_SEGMENT * count;
+                batch.work += (batch.end - start) + WORK_OF_LOOKUP * count;
                 ends = &ends[count..];
                 if batch.is_full() {
                     self.resolve_batch(text, piece.origins, sink, false)?;
@@ -117,22 +119,21 @@ impl PretokenEncoder<'_, '_> {
     ) -> Result<()> {
         let text = piece.text.as_bytes();
         self.batch.begin_text(text);
-        let (mut starts, mut ends, mut from) = ([0; SEGMENTS], [0; SEGMENTS], 0);
+        let (mut found, mut from) = (WordSpans::default(), 0);
         while from < text.len() {
-            let (found, next) = words.next(piece.text, from, &mut starts, &mut ends);
-            let mut at = 0;
-            while at < found {
+            let next = words.next(piece.text, from, &mut found);
+            let (mut starts, mut ends) = found.get();
+            while let Some(&end) = ends.first() {
                 let batch = &mut *self.batch;
                 let before = batch.end;
-                let mut count = batch.push_words(text, (&starts[at..found], &ends[at..found]), self.cache);
+                let mut count = batch.push_words(text, (starts, ends), self.cache);
                 if count == 0 && !batch.is_full() {
-                    // With the gap before it: a long one begins where the last one ended.
-                    let long = &text[before..ends[at]];
-                    batch.push(key_of_long_word(long), ends[at], self.cache);
+                    // A long word takes the gap before it along: it begins where the lookup before it ended.
+                    batch.push(key_of_long_word(&text[before..end]), end, self.cache);
                     count = 1;
                 }
-                batch.work += (batch.end - before) + WORK_OF_SEGMENT * count;
-                at += count;
+                batch.work += (batch.end - before) + WORK_OF_LOOKUP * count;
+                (starts, ends) = (&starts[count..], &ends[count..]);
                 if batch.is_full() {
                     self.resolve_batch(text, piece.origins, sink, false)?;
                 }

@@ -145,12 +145,13 @@ impl Speller<'_> {
         let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
         let stages = Some((words.normalizers, words.pre_tokenizers));
         if let Some(plain) = words.raw.plain()
-            && plain.write(words.raw.without_gap(word), stages, &mut word_scratch.plain)
+            && plain.split(words.raw.without_gap(word), stages, &mut word_scratch.plain)
         {
             ids.clear();
             ticker.spend(word.len())?;
             let done = match word_scratch.plain.only() {
-                // The word will be cached; to look for its pretoken, and to cache that, costs as much as spelling it.
+                // The word itself will be cached: looking its pretoken up and caching that too costs as much as the
+                // model does.
                 Some(pretoken) => self.append_ids_uncached(pretoken, scratch, ticker, &mut ids),
                 None => word_scratch
                     .plain
@@ -171,7 +172,7 @@ impl Speller<'_> {
             })
         };
         let done = match spell(Origins::Untracked, ticker) {
-            // Where in the word this is was not tracked.
+            // The origins were not tracked, so run the stages again for the position of the error.
             Err(error) if !matches!(error.kind, Kind::Cancelled) => spell(Origins::Same(0), ticker),
             done => done,
         };

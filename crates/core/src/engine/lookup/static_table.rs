@@ -97,7 +97,7 @@ fn add_words(
         };
         entries.push((key, id));
         let (Some(plain), Ok(word)) = (words.plain(), std::str::from_utf8(token)) else { continue };
-        if !(plain.write(word, None, &mut pretokens) && pretokens.only() == Some(token)) {
+        if !(plain.split(word, None, &mut pretokens) && pretokens.only() == Some(token)) {
             continue;
         }
         entries.push((key | WORD, id));

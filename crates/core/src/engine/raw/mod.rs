@@ -20,7 +20,7 @@ use crate::watch::Ticker;
 pub(super) use plain::{PlainPretokens, PlainWords};
 pub(super) use scratch::WordScratch;
 pub(super) use segments::RawSegments;
-pub(super) use words::{RawWords, Words};
+pub(super) use words::{RawWords, WordSpans, Words};
 
 /// The parts of texts that are looked up as they come.
 #[derive(Debug)]

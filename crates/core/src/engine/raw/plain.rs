@@ -1,49 +1,50 @@
-//! Plain words: those of which the stages look at one character at a time.
+//! Plain words: words whose characters are normalized one at a time, and cut by pairs.
 //!
-//! In: a word that misses the cache. Out: its pretokens. They must be those of the stages; a word of which that is not
-//! known takes the way through them.
+//! In: a word that missed the cache. Out: its pretokens, from tables, without running the normalizers and
+//! pre-tokenizers. They must be the pretokens that these stages give; a word for which that is not known is left to
+//! them.
 use crate::description::{Behavior, Description, PreTokenizer, PrependScheme};
 use crate::normalize::Normalizers;
 use crate::pretokenize::{Between, PreTokenizers};
 
-/// What the stages make of characters, and of two that follow one another.
+/// The stages before the model as tables: what a character is normalized to, and where two characters are cut.
 #[derive(Debug)]
 pub(in crate::engine) struct PlainWords {
-    /// What each ASCII character becomes in a word; 0 where that is not known.
-    images: [u8; 128],
-    /// What is between two of these images.
+    /// The normalized form of each ASCII character; 0 if it has none of one character.
+    normalized: [u8; 128],
+    /// By two normalized ASCII characters: are they cut?
     between: Box<[[Between; 128]; 128]>,
-    /// What is put before a word. If there is something, words must be one pretoken.
+    /// A mark that is put before every word. If there is one, words with cuts are left to the stages.
     prefix: String,
-    /// Is anything known of characters that are not ASCII? Nothing where a map of characters sees them.
-    knows_others: bool,
+    /// Can non-ASCII characters be normalized one at a time? Not with a precompiled map, which looks at clusters.
+    takes_non_ascii: bool,
 }
 
-/// The pretokens of a word: their text, and where each ends. And what characters became, for the next words.
+/// The pretokens of a word: their text, and where each ends. It also remembers normalized characters between words.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct PlainPretokens {
     text: String,
     ends: Vec<usize>,
-    images: Vec<Image>,
+    normalized: Vec<NormalizedChar>,
 }
 
-/// What a character becomes.
+/// A character and its normalized form.
 #[derive(Debug, Clone, Copy)]
-struct Image {
+struct NormalizedChar {
     of: char,
-    /// [`UNKNOWN`] where that is not known, or too long.
+    /// [`UNKNOWN`] if the form depends on neighbours, or is longer than [`LONGEST`] bytes.
     length: u8,
     bytes: [u8; LONGEST],
 }
 
 const LONGEST: usize = 7;
-
-/// A letter that is not ASCII, and that no normal form changes.
-const LETTER: char = 'ж';
 const UNKNOWN: u8 = u8::MAX;
 
-/// Characters that are remembered, by their last bits.
-const IMAGES: usize = 1 << 9;
+/// Entries of the direct-mapped table of normalized characters.
+const REMEMBERED: usize = 1 << 9;
+
+/// A non-ASCII letter that no normal form changes.
+const LETTER: char = 'ж';
 
 impl PlainPretokens {
     /// The pretokens in order.
@@ -61,31 +62,31 @@ impl PlainPretokens {
     pub(super) fn memory(&self) -> usize {
         self.text.capacity()
             + self.ends.capacity() * size_of::<usize>()
-            + self.images.capacity() * size_of::<Image>()
+            + self.normalized.capacity() * size_of::<NormalizedChar>()
     }
 
-    /// What a character becomes that is not ASCII; `None` where that is not known.
-    fn image(&mut self, c: char, normalizers: &Normalizers) -> Option<Image> {
-        if self.images.is_empty() {
-            self.images = vec![Image { of: '\0', length: 0, bytes: [0; LONGEST] }; IMAGES];
+    /// The normalized form of a non-ASCII character; `None` if it depends on neighbours, or is too long.
+    fn normalized(&mut self, c: char, normalizers: &Normalizers) -> Option<NormalizedChar> {
+        if self.normalized.is_empty() {
+            self.normalized = vec![NormalizedChar { of: '\0', length: 0, bytes: [0; LONGEST] }; REMEMBERED];
         }
-        let place = u32::from(c) as usize % IMAGES;
-        if self.images[place].of != c {
-            let mut image = Image { of: c, length: UNKNOWN, bytes: [0; LONGEST] };
-            if let Some(text) = normalizers.image_of(c)
-                && let Some(bytes) = image.bytes.get_mut(..text.len())
+        let entry = &mut self.normalized[u32::from(c) as usize % REMEMBERED];
+        if entry.of != c {
+            *entry = NormalizedChar { of: c, length: UNKNOWN, bytes: [0; LONGEST] };
+            if let Some(text) = normalizers.normalized_alone(c)
+                && let Some(bytes) = entry.bytes.get_mut(..text.len())
             {
                 bytes.copy_from_slice(text.as_bytes());
-                image.length = text.len() as u8;
+                entry.length = text.len() as u8;
             }
-            self.images[place] = image;
         }
-        Some(self.images[place]).filter(|image| image.length != UNKNOWN)
+        Some(*entry).filter(|entry| entry.length != UNKNOWN)
     }
 }
 
 impl PlainWords {
-    /// `None` if pieces may get something in front, other than a mark before each word.
+    /// `None` if a later step of pre-tokenization drops a part of a word, or puts something before a piece other than
+    /// one mark before each word.
     pub(super) fn new(
         description: &Description,
         normalizers: &Normalizers,
@@ -95,31 +96,31 @@ impl PlainWords {
             [_, PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, .. }] => {
                 replacement.to_string()
             }
-            [_, rest @ ..] if rest.iter().any(|step| puts_before(step) || drops(step)) => return None,
+            [_, rest @ ..] if rest.iter().any(|step| puts_before(step) || may_drop(step)) => return None,
             _ => String::new(),
         };
-        let image = |code: u8| {
-            let image = normalizers.kept_in_ascii(char::from(code));
-            let is_fine = |image: &char| image.is_ascii_graphic() && !prefix.starts_with(*image);
-            image.filter(|image| code.is_ascii_graphic() && is_fine(image)).map_or(0, |image| image as u8)
+        let normalized = |code: u8| {
+            let normalized = normalizers.kept_in_ascii(char::from(code)).filter(|_| code.is_ascii_graphic());
+            let is_fine = |c: &char| c.is_ascii_graphic() && !prefix.starts_with(*c);
+            normalized.filter(is_fine).map_or(0, |c| c as u8)
         };
-        let images: [u8; 128] = std::array::from_fn(|code| image(code as u8));
+        let normalized: [u8; 128] = std::array::from_fn(|code| normalized(code as u8));
         let mut between = Box::new([[Between::Unknown; 128]; 128]);
-        let is_image = |code: &u8| images.contains(code);
-        for left in (b'!'..=b'~').filter(is_image) {
-            for right in (b'!'..=b'~').filter(is_image) {
+        let occurs = |code: &u8| normalized.contains(code);
+        for left in (b'!'..=b'~').filter(occurs) {
+            for right in (b'!'..=b'~').filter(occurs) {
                 between[usize::from(left)][usize::from(right)] =
                     pre_tokenizers.between(char::from(left), char::from(right));
             }
         }
-        let knows_others = normalizers.image_of(LETTER).is_some();
-        Some(Self { images, between, prefix, knows_others })
+        let takes_non_ascii = normalizers.normalized_alone(LETTER).is_some();
+        Some(Self { normalized, between, prefix, takes_non_ascii })
     }
 
-    /// Writes the pretokens of a word. Returns whether they are known; else nothing is said of what was written.
-    /// Without stages only words of ASCII are known.
+    /// Splits a word into pretokens. Returns false if they are not known; `pretokens` then has no meaning. If `stages`
+    /// is `None`, only ASCII words are split.
     #[inline]
-    pub(in crate::engine) fn write(
+    pub(in crate::engine) fn split(
         &self,
         word: &str,
         stages: Option<(&Normalizers, &PreTokenizers)>,
@@ -128,85 +129,74 @@ impl PlainWords {
         pretokens.ends.clear();
         pretokens.text.clear();
         pretokens.text.push_str(&self.prefix);
-        let mut before = None;
+        let stages = stages.filter(|_| self.takes_non_ascii);
+        let mut left = None;
         for c in word.chars() {
-            let Some(&image) = self.images.get(c as usize) else {
-                let stages = stages.filter(|_| self.knows_others);
-                let known = stages.and_then(|stages| self.write_image(c, stages, &mut before, pretokens));
-                if known.is_none() {
-                    return false;
-                }
-                continue;
+            let is_known = match self.normalized.get(c as usize) {
+                Some(0) => false,
+                Some(&normalized) => self.push(char::from(normalized), stages, &mut left, pretokens),
+                None => self.push_non_ascii(c, stages, &mut left, pretokens),
             };
-            let between = match before {
-                None => Between::Nothing,
-                Some(left) => self.between(stages, left, char::from(image)),
-            };
-            if image == 0 || !self.write_cut(between, pretokens) {
+            if !is_known {
                 return false;
             }
-            pretokens.text.push(char::from(image));
-            before = Some(char::from(image));
         }
         pretokens.ends.push(pretokens.text.len());
-        before.is_some()
+        left.is_some()
     }
 
-    /// Does a capital become the letter that it is the capital of?
+    /// Is the capital of a letter normalized to the letter?
     pub(in crate::engine) fn lowers(&self, letter: u8) -> bool {
-        self.images.get(usize::from(letter.to_ascii_uppercase())) == Some(&letter)
+        self.normalized.get(usize::from(letter.to_ascii_uppercase())) == Some(&letter)
     }
 
-    /// Writes what a character becomes that is not ASCII. `None` where that is not known.
-    fn write_image(
+    /// Pushes the normalized form of a non-ASCII character, as [`Self::push`].
+    fn push_non_ascii(
         &self,
         c: char,
-        (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers),
-        before: &mut Option<char>,
+        stages: Option<(&Normalizers, &PreTokenizers)>,
+        left: &mut Option<char>,
         pretokens: &mut PlainPretokens,
-    ) -> Option<()> {
-        let Image { length, bytes, .. } = pretokens.image(c, normalizers)?;
-        let image = std::str::from_utf8(bytes.get(..usize::from(length))?).ok()?;
-        for c in image.chars() {
-            if c.is_whitespace() || self.prefix.contains(c) {
-                return None;
-            }
-            let between = match *before {
-                None => Between::Nothing,
-                Some(left) => self.between(Some((normalizers, pre_tokenizers)), left, c),
-            };
-            self.write_cut(between, pretokens).then_some(())?;
-            pretokens.text.push(c);
-            *before = Some(c);
-        }
-        Some(())
+    ) -> bool {
+        let Some((normalizers, _)) = stages else { return false };
+        let Some(form) = pretokens.normalized(c, normalizers) else { return false };
+        let form = form.bytes.get(..usize::from(form.length)).map(std::str::from_utf8);
+        let Some(Ok(form)) = form else { return false };
+        form.chars()
+            .all(|c| !c.is_whitespace() && !self.prefix.contains(c) && self.push(c, stages, left, pretokens))
     }
 
+    /// Pushes a normalized character behind `left`, the one before it, which it replaces. If there is a cut between
+    /// the two, a pretoken ends there. Returns false if it is not known whether there is.
     #[inline]
-    fn between(&self, stages: Option<(&Normalizers, &PreTokenizers)>, left: char, right: char) -> Between {
-        match (self.between.get(left as usize), stages) {
-            (Some(row), _) if right.is_ascii() => row[right as usize],
-            (_, Some((_, pre_tokenizers))) => pre_tokenizers.between(left, right),
-            _ => Between::Unknown,
-        }
-    }
-
-    /// Ends a pretoken if there is a cut. Returns whether that is known.
-    #[inline]
-    fn write_cut(&self, between: Between, pretokens: &mut PlainPretokens) -> bool {
+    fn push(
+        &self,
+        c: char,
+        stages: Option<(&Normalizers, &PreTokenizers)>,
+        left: &mut Option<char>,
+        pretokens: &mut PlainPretokens,
+    ) -> bool {
+        let between = match *left {
+            None => Between::Nothing,
+            Some(left) => match (self.between.get(left as usize), stages) {
+                (Some(row), _) if c.is_ascii() => row[c as usize],
+                (_, Some((_, pre_tokenizers))) => pre_tokenizers.between(left, c),
+                _ => Between::Unknown,
+            },
+        };
         match between {
-            Between::Nothing => true,
-            Between::Cut if self.prefix.is_empty() => {
-                pretokens.ends.push(pretokens.text.len());
-                true
-            }
-            Between::Cut | Between::Unknown => false,
+            Between::Nothing => {}
+            Between::Cut if self.prefix.is_empty() => pretokens.ends.push(pretokens.text.len()),
+            Between::Cut | Between::Unknown => return false,
         }
+        pretokens.text.push(c);
+        *left = Some(c);
+        true
     }
 }
 
 /// May the step drop a part of a word?
-fn drops(step: &PreTokenizer) -> bool {
+fn may_drop(step: &PreTokenizer) -> bool {
     matches!(
         step,
         PreTokenizer::Split { behavior: Behavior::Removed, .. }

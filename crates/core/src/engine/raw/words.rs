@@ -1,16 +1,16 @@
-//! Raw words: what stands between white space, before it is normalized.
+//! Raw words: the words between white space, looked up before they are normalized.
 //!
-//! In: a description, then texts. Out: the words of a text, and the pretokens of each. White space around a word must
-//! never change its pretokens, and must have none itself.
+//! In: a description, then texts. Out: the words of a text, and the pretokens of a word that missed the cache. A word
+//! must have the pretokens that it has in its text, and the white space around it must have none.
 //!
-//! BERT, T5 and others cut a text at white space, which they drop, and look at each piece alone. What they do before
-//! that looks at one character at a time, or at a character and the marks that follow it. So a word is looked up as it
-//! comes, and only one that misses the cache takes the way through the stages. Whether a space, a tab or a line feed is
-//! such white space is not derived from the steps but tried.
+//! BERT, T5 and others split at white space, drop it, and process each piece by itself. Their normalizers look at one
+//! character at a time, or at a character and the combining marks behind it, so they never look across white space
+//! either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is tried when
+//! the tokenizer is compiled.
 use std::sync::Arc;
 
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::{IDEOGRAPHS, MadeOnce, WordBits};
+use tokenmill_kernels::{MadeOnce, WordBits};
 
 use crate::aligned::{AlignedText, Origins};
 use crate::charsmap::Charsmap;
@@ -25,21 +25,27 @@ use crate::watch::{Ticker, Unwatched};
 use super::plain::PlainWords;
 use super::scratch::WordScratch;
 
-/// The white space that is tried.
+/// The bytes that are tried as white space.
 const WHITE_SPACE: [u8; 4] = [b' ', b'\t', b'\n', b'\r'];
 
-/// How words are found.
+/// The first ideograph is U+3400. Ideographs begin with this byte or a larger one.
+const IDEOGRAPHS: u8 = 0xE3;
+
+/// The bytes of a block, and the most words that can begin or end in one.
+const BLOCK: usize = 64;
+const WORDS_OF_BLOCK: usize = BLOCK / 2 + 2;
+
+/// How the words of a text are found.
 #[derive(Debug)]
 pub(crate) struct RawWords {
     /// Is this byte white space that is dropped?
     is_white: [bool; 256],
-    /// The same bytes, some of them more than once.
+    /// The bytes for which this is so; some of them may be repeated.
     white: [u8; 4],
     /// Is each ideograph a word of its own?
     isolates_ideographs: bool,
-    /// Which characters may stand beside a gap between words.
+    /// White space is a gap between words only if both of its neighbours are edges.
     edges: Edges,
-    /// The pretokens of plain words, if they are known.
     plain: Option<Box<PlainWords>>,
 }
 
@@ -47,29 +53,30 @@ pub(crate) struct RawWords {
 #[derive(Debug)]
 enum Edges {
     All,
-    /// Those that a map of characters never joins with others: ASCII characters, and letters, if it keeps these too,
-    /// which takes a while to find out.
-    Kept {
+    /// For a precompiled map, which replaces clusters of characters: printable ASCII, and letters ([`is_letter`]) if no
+    /// key of the map combines them with other edges. The map is searched for such keys when a letter is first met,
+    /// which takes some milliseconds.
+    OfMap {
         map: Arc<[u8]>,
-        letters: MadeOnce<bool>,
+        takes_letters: MadeOnce<bool>,
     },
 }
 
 impl Edges {
-    fn have(&self, c: char) -> bool {
+    fn contain(&self, c: char) -> bool {
         match self {
             Self::All => true,
-            Self::Kept { .. } if c.is_ascii() => c.is_ascii_graphic(),
-            Self::Kept { map, letters } => {
+            Self::OfMap { .. } if c.is_ascii() => c.is_ascii_graphic(),
+            Self::OfMap { map, takes_letters } => {
                 let is_edge = |c: char| is_letter(c) || c.is_ascii_graphic();
                 let keeps = |map: Charsmap| map.keeps_words_of('!'..=LAST_LETTER, is_edge);
-                is_letter(c) && *letters.get_or_make(|| Charsmap::parse(map).is_ok_and(keeps))
+                is_letter(c) && *takes_letters.get_or_make(|| Charsmap::parse(map).is_ok_and(keeps))
             }
         }
     }
 }
 
-/// The words of a tokenizer, and the stages before its model.
+/// How words are found, and the stages that a word goes through before the model.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Words<'a> {
     pub(in crate::engine) raw: &'a RawWords,
@@ -78,14 +85,14 @@ pub(in crate::engine) struct Words<'a> {
 }
 
 impl RawWords {
-    /// `None` if a stage may look farther than a word.
+    /// `None` if a stage may look beyond a word.
     pub(super) fn new(
         description: &Description,
         model: &Model,
         normalizers: &Normalizers,
         pre_tokenizers: &PreTokenizers,
     ) -> Option<Self> {
-        // Over bytes, pretokens are merged side by side, which takes text that the model can read.
+        // With canonical merges the miss queue would merge the bytes of words as if they were pretokens.
         if model.as_bpe().is_some_and(|bpe| bpe.canonical().is_some()) || !cuts_at_white_space(description) {
             return None;
         }
@@ -93,12 +100,12 @@ impl RawWords {
         let isolates_ideographs = matches!(edges, Edges::All) && isolates_ideographs(description);
         let mut words =
             Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, plain: None };
-        // A map of characters was asked about spaces alone.
+        // It is known of spaces alone that no key of a map holds one.
         let tried = if matches!(words.edges, Edges::All) { &WHITE_SPACE[..] } else { b" " };
         let stages = Words { raw: &words, normalizers, pre_tokenizers };
-        let white: Vec<u8> = tried.iter().copied().filter(|&white| stages.drops(&[white])).collect();
+        let white: Vec<u8> = tried.iter().copied().filter(|&white| stages.drop_white(&[white])).collect();
         let pairs = || white.iter().flat_map(|&first| white.iter().map(move |&second| [first, second]));
-        if white.is_empty() || !pairs().all(|pair| stages.drops(&pair)) {
+        if white.is_empty() || !pairs().all(|pair| stages.drop_white(&pair)) {
             return None;
         }
         for (place, &byte) in words.white.iter_mut().zip(white.iter().cycle()) {
@@ -109,7 +116,7 @@ impl RawWords {
         Some(words)
     }
 
-    /// The pretokens of plain words, if they are known.
+    /// What splits plain words, if that is possible.
     pub(in crate::engine) fn plain(&self) -> Option<&PlainWords> {
         self.plain.as_deref()
     }
@@ -120,85 +127,54 @@ impl RawWords {
         &word[gap..]
     }
 
-    /// The next words of a text from a byte on. Returns how many were written to `starts` and `ends`, which are of the
-    /// same length, and where the rest of the text begins: with a word or with white space, as it must at `from`.
-    pub(in crate::engine) fn next(
-        &self,
-        text: &str,
-        from: usize,
-        starts: &mut [usize],
-        ends: &mut [usize],
-    ) -> (usize, usize) {
+    /// Finds the next words of a text, from a byte on at which a word or white space begins. Returns where to go on.
+    pub(in crate::engine) fn next(&self, text: &str, from: usize, found: &mut WordSpans) -> usize {
         let (bytes, level) = (text.as_bytes(), cpu::level());
-        let (mut at, mut count) = (from, 0);
-        // Has a word begun that has not ended? It begins at `starts[count]`.
-        let mut is_open = false;
-        while at < bytes.len() && count + WORDS_OF_BLOCK < starts.len() {
-            if let Some((length, bits)) = self.plain_block(bytes, at, level) {
-                let kept = u64::MAX >> (BLOCK - length);
-                let before = bits.white << 1 | u64::from(!is_open);
-                let (mut begin, mut end) = (!bits.white & before & kept, bits.white & !before & kept);
-                let mut begun = count + usize::from(is_open);
-                while begin != 0 {
-                    starts[begun] = at + begin.trailing_zeros() as usize;
-                    (begun, begin) = (begun + 1, begin & (begin - 1));
-                }
-                while end != 0 {
-                    ends[count] = at + end.trailing_zeros() as usize;
-                    (count, end) = (count + 1, end & (end - 1));
-                }
-                is_open = begun > count;
+        let mut at = from;
+        found.clear();
+        while at < bytes.len() && !found.is_full() {
+            if let Some((length, bits)) = self.known_block(bytes, at, level) {
+                found.push_block(at, length, bits.white);
                 at += length;
-                continue;
-            }
-            let byte = bytes[at];
-            let gap = if self.is_white[usize::from(byte)] { Some(self.gap(text, at)) } else { None };
-            let ideograph = || text[at..].chars().next().filter(|&c| is_ideograph(c));
-            match gap {
-                Some(Ok(end)) => {
-                    ends[count] = at;
-                    (count, is_open) = (count + usize::from(is_open), false);
-                    at = end;
+            } else if self.is_white[usize::from(bytes[at])] {
+                let (end, is_gap) = self.white_space_at(text, at);
+                if is_gap {
+                    found.end(at);
+                } else {
+                    found.begin(at);
                 }
-                None if byte >= IDEOGRAPHS
-                    && self.isolates_ideographs
-                    && let Some(c) = ideograph() =>
-                {
-                    ends[count] = at;
-                    count += usize::from(is_open);
-                    (starts[count], ends[count]) = (at, at + c.len_utf8());
-                    (count, is_open) = (count + 1, false);
-                    at += c.len_utf8();
+                at = end;
+            } else {
+                let Some(c) = text[at..].chars().next() else { break };
+                let end = at + c.len_utf8();
+                if self.isolates_ideographs && is_ideograph(c) {
+                    found.end(at);
+                    found.begin(at);
+                    found.end(end);
+                } else {
+                    found.begin(at);
                 }
-                _ => {
-                    if !is_open {
-                        (starts[count], is_open) = (at, true);
-                    }
-                    at = match gap {
-                        Some(Err(end)) => end,
-                        _ => at + 1 + bytes[at + 1..].iter().take_while(|&&byte| byte & 0xC0 == 0x80).count(),
-                    };
-                }
+                at = end;
             }
         }
-        if is_open && at == bytes.len() {
-            ends[count] = at;
-            return (count + 1, at);
+        if at == bytes.len() {
+            found.end(at);
         }
-        (count, if is_open { starts[count] } else { at })
+        // A word that has no end yet is found again.
+        found.open().unwrap_or(at)
     }
 
-    /// The bits of the next block, and how many of its bytes may be cut by these alone, if any.
+    /// The masks of the block at `at`, and the number of its bytes in which white space alone tells the words. `None`
+    /// if there is no such byte.
     #[inline]
-    fn plain_block(&self, bytes: &[u8], at: usize, level: Level) -> Option<(usize, WordBits)> {
+    fn known_block(&self, bytes: &[u8], at: usize, level: Level) -> Option<(usize, WordBits)> {
         let rest = &bytes[at..];
-        // It would say nothing.
-        let first_known = match self.edges {
+        let first_unknown = match self.edges {
             Edges::All if self.isolates_ideographs => IDEOGRAPHS,
             Edges::All => u8::MAX,
-            Edges::Kept { .. } => 0x80,
+            Edges::OfMap { .. } => 0x80,
         };
-        if rest[0] >= first_known {
+        if rest[0] >= first_unknown {
             return None;
         }
         let mut padded = [0; BLOCK];
@@ -206,65 +182,133 @@ impl RawWords {
             padded[..rest.len()].copy_from_slice(rest);
             &padded
         });
-        let (length, bits) = (rest.len().min(BLOCK), WordBits::of(level, block, self.white));
-        let length = self.plain_length(bytes, at, length, bits);
+        let (length, bits) = (rest.len().min(BLOCK), WordBits::of(level, block, self.white, IDEOGRAPHS));
+        let length = self.known_length(bytes, at, length, bits);
         (length > 0).then_some((length, bits))
     }
 
-    /// How many of the first `length` bytes of a block at `at` may be cut by its bits alone.
+    /// See [`Self::known_block`], for the first `length` bytes of the block.
     #[inline]
-    fn plain_length(&self, bytes: &[u8], at: usize, length: usize, bits: WordBits) -> usize {
+    fn known_length(&self, bytes: &[u8], at: usize, length: usize, bits: WordBits) -> usize {
         let until = |bits: u64| length.min(bits.trailing_zeros() as usize);
         match &self.edges {
             Edges::All if self.isolates_ideographs => until(bits.high),
             Edges::All => length,
-            Edges::Kept { .. } => {
-                // White space at either end has a neighbour outside.
-                let begins_apart = bits.white & 1 == 0 || at == 0 || bytes[at - 1].is_ascii_graphic();
+            Edges::OfMap { .. } => {
                 let known = until(!(bits.white | bits.graphic));
-                let is_end = at + known == bytes.len();
-                let white = bits.white << (BLOCK - known.max(1));
-                match known {
-                    0 => 0,
-                    _ if !begins_apart => 0,
-                    _ if is_end => known,
-                    _ => known - known.min(white.leading_ones() as usize),
+                // White space at the start or the end of the block has a neighbour outside of it.
+                let follows_edge = at == 0 || bytes[at - 1].is_ascii_graphic();
+                if known == 0 || (bits.white & 1 == 1 && !follows_edge) {
+                    0
+                } else if at + known == bytes.len() {
+                    known
+                } else {
+                    let white_at_end = (bits.white << (BLOCK - known)).leading_ones() as usize;
+                    known - known.min(white_at_end)
                 }
             }
         }
     }
 
-    /// Where the white space that begins at a place ends, if it is a gap between words; else that is the error.
-    fn gap(&self, text: &str, at: usize) -> std::result::Result<usize, usize> {
-        let white = |&&byte: &&u8| self.is_white[usize::from(byte)];
-        let end = at + text.as_bytes()[at..].iter().take_while(white).count();
-        let (before, behind) = (text[..at].chars().next_back(), text[end..].chars().next());
-        let is_gap = matches!(self.edges, Edges::All)
-            || [before, behind].into_iter().flatten().all(|c| self.edges.have(c));
-        if is_gap { Ok(end) } else { Err(end) }
+    /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is: if the
+    /// text goes on, white space is not part of any key of a map, whatever follows.
+    fn white_space_at(&self, text: &str, at: usize) -> (usize, bool) {
+        let is_white = |&&byte: &&u8| self.is_white[usize::from(byte)];
+        let end = at + text.as_bytes()[at..].iter().take_while(is_white).count();
+        let beside = [text[..at].chars().next_back(), text[end..].chars().next()];
+        let is_gap =
+            matches!(self.edges, Edges::All) || beside.into_iter().flatten().all(|c| self.edges.contain(c));
+        (end, is_gap)
     }
 
     /// The first place of a text from a byte on, inside of it, where a gap begins.
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        let is_white = |byte: u8| self.is_white[usize::from(byte)];
+        let bytes = text.as_bytes();
         let mut at = from.max(1);
         loop {
-            // A gap that began before is no longer whole.
-            let white = |&&byte: &&u8| self.is_white[usize::from(byte)];
-            at += text.as_bytes().get(at..)?.iter().take_while(|byte| !white(byte)).count();
-            if at >= text.len() {
-                return None;
+            at += bytes.get(at..)?.iter().position(|&byte| is_white(byte))?;
+            let (end, is_gap) = self.white_space_at(text, at);
+            // If the white space began before `from`, its start is no longer in question.
+            if is_gap && !is_white(bytes[at - 1]) {
+                return Some(at);
             }
-            match self.gap(text, at) {
-                Ok(_) if !self.is_white[usize::from(text.as_bytes()[at - 1])] => return Some(at),
-                Ok(end) | Err(end) => at = end,
-            }
+            at = end;
         }
     }
 }
 
-/// The bytes of a block, and the most words that end in one.
-const BLOCK: usize = 64;
-const WORDS_OF_BLOCK: usize = BLOCK / 2 + 2;
+/// Words that were found: where each begins and ends in the text.
+#[derive(Debug)]
+pub(in crate::engine) struct WordSpans {
+    /// One more than `ends` if the last word has no end yet.
+    starts: [usize; Self::MOST],
+    ends: [usize; Self::MOST],
+    count: usize,
+    is_open: bool,
+}
+
+impl Default for WordSpans {
+    fn default() -> Self {
+        Self { starts: [0; _], ends: [0; _], count: 0, is_open: false }
+    }
+}
+
+impl WordSpans {
+    const MOST: usize = 256;
+
+    /// Where the words begin and where they end.
+    pub(in crate::engine) fn get(&self) -> (&[usize], &[usize]) {
+        (&self.starts[..self.count], &self.ends[..self.count])
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.is_open) = (0, false);
+    }
+
+    /// Might the words of another block not fit?
+    fn is_full(&self) -> bool {
+        self.count + WORDS_OF_BLOCK > Self::MOST
+    }
+
+    /// Where the word begins that has no end yet.
+    fn open(&self) -> Option<usize> {
+        self.is_open.then(|| self.starts[self.count])
+    }
+
+    /// A word begins here, unless one has begun before.
+    fn begin(&mut self, at: usize) {
+        if !self.is_open {
+            (self.starts[self.count], self.is_open) = (at, true);
+        }
+    }
+
+    /// A word ends here, if one has begun.
+    fn end(&mut self, at: usize) {
+        if self.is_open {
+            self.ends[self.count] = at;
+            (self.count, self.is_open) = (self.count + 1, false);
+        }
+    }
+
+    /// Pushes the words of the first `length` bytes of a block at `at`. Bits that are set in `white` are gaps.
+    #[inline]
+    fn push_block(&mut self, at: usize, length: usize, white: u64) {
+        let kept = u64::MAX >> (BLOCK - length);
+        let after_gap = white << 1 | u64::from(!self.is_open);
+        let (mut begins, mut ends) = (!white & after_gap & kept, white & !after_gap & kept);
+        let mut begun = self.count + usize::from(self.is_open);
+        while begins != 0 {
+            self.starts[begun] = at + begins.trailing_zeros() as usize;
+            (begun, begins) = (begun + 1, begins & (begins - 1));
+        }
+        while ends != 0 {
+            self.ends[self.count] = at + ends.trailing_zeros() as usize;
+            (self.count, ends) = (self.count + 1, ends & (ends - 1));
+        }
+        self.is_open = begun > self.count;
+    }
+}
 
 impl Words<'_> {
     /// Passes the pretokens of a word to `emit`.
@@ -284,8 +328,8 @@ impl Words<'_> {
         self.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
     }
 
-    /// Is white space dropped between letters, before them and behind them?
-    fn drops(self, white: &[u8]) -> bool {
+    /// Is this white space dropped between two letters, before one and behind one?
+    fn drop_white(self, white: &[u8]) -> bool {
         let white = std::str::from_utf8(white).unwrap_or_default();
         let pretokens = |text: &str| {
             let mut found = Vec::new();
@@ -316,7 +360,7 @@ fn cuts_at_white_space(description: &Description) -> bool {
     cuts && !rest.iter().any(looks_around)
 }
 
-/// The characters that may stand beside a gap; `None` if a normalizer may look across any gap.
+/// The characters that may stand beside a gap; `None` if a normalizer may look across white space.
 fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
     let (mut edges, mut changes_edges) = (Edges::All, false);
     for step in normalizers {
@@ -328,17 +372,17 @@ fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
                 let keeps_edges = content.chars().all(|c| c.is_ascii_graphic()) && !content.is_empty();
                 changes_edges |= !keeps_edges;
             }
-            // White space is dropped later, however much of it there is.
+            // Runs of white space become one space; all of it is dropped later.
             Normalizer::Replace { pattern: Pattern::Regex(regex), content }
                 if (regex == " {2,}" || regex == r"\s+") && content == " " => {}
             Normalizer::Precompiled(blob) => {
                 let is_graphic = |c: char| c.is_ascii_graphic();
                 let keeps_ascii = Charsmap::parse(blob).ok()?.keeps_words_of('!'..='~', is_graphic);
-                // It sees what the steps before it made of the characters beside white space.
+                // The edges are characters of the text; the map sees what the steps before it made of them.
                 if !keeps_ascii || changes_edges || !matches!(edges, Edges::All) {
                     return None;
                 }
-                edges = Edges::Kept { map: Arc::clone(blob), letters: MadeOnce::new() };
+                edges = Edges::OfMap { map: Arc::clone(blob), takes_letters: MadeOnce::new() };
             }
             _ => return None,
         }

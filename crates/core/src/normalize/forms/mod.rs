@@ -70,7 +70,7 @@ pub(super) fn stays(form: Form, tables: UnicodeTables, c: char) -> bool {
     c.is_ascii() || Data::new(form, tables).class(c) == Class::Stays
 }
 
-/// Does what a character is decomposed into begin with one that is no mark, so that no mark before it moves behind it?
+/// Does the decomposition of a character begin with a starter, so that it is not reordered with marks before it?
 pub(super) fn begins_apart(form: Form, tables: UnicodeTables, c: char) -> bool {
     let data = Data::new(form, tables);
     let mut first = None;
