@@ -51,9 +51,14 @@ pub(super) fn length_of_word(key: Key) -> Option<usize> {
     ((key >> 124) == (WORD >> 124)).then_some((key >> 120) as usize & 0xF)
 }
 
+/// May the ids of a word be cached?
+pub(super) fn may_cache_word(word: &[u8]) -> bool {
+    word.len() <= MAX_CACHED_BYTES
+}
+
 /// The key of a word that is longer than a key. Every script has words of this length that repeat.
 pub(super) fn key_of_long_word(word: &[u8]) -> Key {
-    if word.len() <= MAX_CACHED_BYTES { hash_key(word) ^ LONG_WORD } else { UNCACHED }
+    if may_cache_word(word) { hash_key(word) ^ LONG_WORD } else { UNCACHED }
 }
 
 /// The key of a pretoken of any length.

@@ -48,9 +48,9 @@ const LETTER: char = 'ж';
 
 impl PlainPretokens {
     /// The pretokens in order.
-    pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.text.as_bytes()[start..end])
+        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
     }
 
     /// The only one.

@@ -19,7 +19,7 @@ use crate::engine::cuts::{LAST_LETTER, is_letter, looks_at_marks_at_most};
 use crate::error::Result;
 use crate::model::Model;
 use crate::normalize::{Normalizers, is_ideograph};
-use crate::pretokenize::PreTokenizers;
+use crate::pretokenize::{Emit, PreTokenizers};
 use crate::watch::{Ticker, Unwatched};
 
 use super::plain::PlainWords;
@@ -122,7 +122,7 @@ impl RawWords {
     }
 
     /// A word without the white space before it.
-    pub(in crate::engine) fn without_gap<'w>(&self, word: &'w str) -> &'w str {
+    fn without_gap<'w>(&self, word: &'w str) -> &'w str {
         let gap = word.bytes().take_while(|&byte| self.is_white[usize::from(byte)]).count();
         &word[gap..]
     }
@@ -311,16 +311,39 @@ impl WordSpans {
 }
 
 impl Words<'_> {
-    /// Passes the pretokens of a word to `emit`.
+    /// Passes the pretokens of a word to `emit`: of a plain word at once, of others by the stages, and of all by the
+    /// stages if origins are given.
     ///
     /// # Errors
-    /// Those of the stages and of `emit`, positioned in the word.
+    /// Those of the stages and of `emit`, positioned in the word if origins are given.
     pub(in crate::engine) fn for_each_pretoken(
+        self,
+        (word, origins): (&str, Option<Origins<'_>>),
+        scratch: &mut WordScratch,
+        ticker: &mut Ticker<'_>,
+        emit: &mut Emit<'_>,
+    ) -> Result<()> {
+        if origins.is_none()
+            && let Some(plain) = &self.raw.plain
+            && plain.split(
+                self.raw.without_gap(word),
+                Some((self.normalizers, self.pre_tokenizers)),
+                &mut scratch.plain,
+            )
+        {
+            let origins = Origins::Untracked;
+            return scratch.plain.iter().try_for_each(|text| emit(AlignedText { text, origins }, ticker));
+        }
+        self.for_each_by_stages((word, origins.unwrap_or(Origins::Untracked)), scratch, ticker, emit)
+    }
+
+    /// As [`Self::for_each_pretoken`], by the stages.
+    fn for_each_by_stages(
         self,
         (word, origins): (&str, Origins<'_>),
         scratch: &mut WordScratch,
         ticker: &mut Ticker<'_>,
-        emit: &mut crate::pretokenize::Emit<'_>,
+        emit: &mut Emit<'_>,
     ) -> Result<()> {
         let WordScratch { normalized, pretokenized, .. } = scratch;
         let piece = AlignedText { text: word, origins };
@@ -334,11 +357,11 @@ impl Words<'_> {
         let pretokens = |text: &str| {
             let mut found = Vec::new();
             let (scratch, ticker) = (&mut WordScratch::default(), &mut Ticker::new(&Unwatched));
-            let done =
-                self.for_each_pretoken((text, Origins::Untracked), scratch, ticker, &mut |pretoken, _| {
-                    found.push(pretoken.text.to_owned());
-                    Ok(())
-                });
+            let text = (text, Origins::Untracked);
+            let done = self.for_each_by_stages(text, scratch, ticker, &mut |pretoken, _| {
+                found.push(pretoken.text.to_owned());
+                Ok(())
+            });
             done.ok().map(|()| found)
         };
         let (Some(left), Some(right)) = (pretokens("a"), pretokens("B")) else { return false };
