@@ -34,12 +34,12 @@ impl<'a> Text<'a> {
     }
 }
 
-/// A text, or a part of one.
+/// A text, or a part of one that was cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub(crate) text: Text<'a>,
-    /// Does it follow another part, so that nothing is put in front of it? It begins at a place where
-    /// [`Engine::safe_cut`](super::Engine::safe_cut) allows that.
+    /// Does it follow another part? Then nothing is put in front of it, as a normalizer does at the start of a text.
+    /// It must begin at a place that [`Engine::safe_cut`](super::Engine::safe_cut) gave.
     pub(crate) follows: bool,
 }
 

@@ -40,7 +40,7 @@ pub(super) trait SinkAdapter {
     /// Does the sink use the origins of pretokens? If not, they are tracked only if an error may need them.
     const WANTS_ORIGINS: bool;
 
-    /// Is the cache asked, so that parts of a text may be looked up as they come?
+    /// Does the sink take ids from the cache, so that parts of a text may be looked up before they are normalized?
     const LOOKS_UP: bool = false;
 
     /// See [`PretokenSink::wants_ends`].
@@ -76,7 +76,7 @@ pub(super) trait SinkAdapter {
     /// Encodes text that is pre-tokenized in several steps, or by a step other than a split.
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
-    /// Encodes the parts of a text that are looked up as they come, if [`Self::LOOKS_UP`].
+    /// Encodes text whose parts are looked up before they are normalized. Called only if [`Self::LOOKS_UP`].
     fn encode_raw(&mut self, _raw: &Raw, _piece: AlignedText<'_>, _run: &mut Run<'_, '_>) -> Result<()> {
         Err(Error::internal("this sink takes pretokens"))
     }

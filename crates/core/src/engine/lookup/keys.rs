@@ -13,11 +13,10 @@ pub(super) const UNCACHED: Key = 0;
 /// segments share the keys of pretokens. Without other bits it marks a segment that is too long to be cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
-/// Set in the keys of short words that are not normalized yet: their ids may differ from those of the same bytes as a
-/// pretoken.
+/// Set in the keys of short raw words, whose ids may differ from those of a pretoken with the same bytes.
 pub(super) const WORD: Key = 0x20 << 120;
 
-/// Flipped in the keys of longer words, which are hashes, so that they differ from those of pretokens.
+/// Flipped in the hash keys of longer raw words, for the same reason.
 const LONG_WORD: Key = 1 << 100;
 
 /// Longer pretokens hardly repeat and are not cached.
@@ -56,7 +55,7 @@ pub(super) fn may_cache_word(word: &[u8]) -> bool {
     word.len() <= MAX_CACHED_BYTES
 }
 
-/// The key of a word that is longer than a key. Every script has words of this length that repeat.
+/// The key of a raw word that is longer than a key. Unlike pretokens, such words repeat in every script.
 pub(super) fn key_of_long_word(word: &[u8]) -> Key {
     if may_cache_word(word) { hash_key(word) ^ LONG_WORD } else { UNCACHED }
 }

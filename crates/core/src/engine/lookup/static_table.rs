@@ -7,7 +7,7 @@
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
 use super::keys::WORD;
-use crate::engine::raw::{PlainPretokens, Raw, RawWords};
+use crate::engine::raw::{Raw, RawWords};
 use crate::ids::TokenId;
 use crate::model::Model;
 use crate::model::wordpiece::WordPiece;
@@ -82,24 +82,19 @@ fn short_key(token: &[u8]) -> Option<Key> {
     (1..=SHORT).contains(&token.len()).then(|| short_table::key_at(token, 0, token.len()))
 }
 
-/// The tokens as pretokens, and as words: as they are, and with a capital if that makes no difference.
+/// Adds the tokens of WordPiece as pretokens, and as words: as they are, and capitalized if that is normalized to the
+/// same.
 fn add_words(
     words: &RawWords,
     model: &WordPiece,
     vocabulary: &Vocabulary,
     entries: &mut Vec<(Key, TokenId)>,
 ) {
-    let mut pretokens = PlainPretokens::default();
     for (id, token) in vocabulary.tokens().iter() {
-        let Some(key) = short_key(token).filter(|_| !vocabulary.is_special(id) && model.is_token(token))
-        else {
-            continue;
-        };
+        let key = short_key(token).filter(|_| !vocabulary.is_special(id) && model.is_token(token));
+        let Some(key) = key else { continue };
         entries.push((key, id));
-        let (Some(plain), Ok(word)) = (words.plain(), std::str::from_utf8(token)) else { continue };
-        if !(plain.split(word, None, &mut pretokens) && pretokens.only() == Some(token)) {
-            continue;
-        }
+        let Some(plain) = words.plain().filter(|plain| plain.keeps_ascii(token)) else { continue };
         entries.push((key | WORD, id));
         if token[0].is_ascii_lowercase() && plain.lowers(token[0]) {
             let capital = Key::from(token[0] ^ token[0].to_ascii_uppercase());

@@ -1,10 +1,10 @@
-//! What is looked up before a text is normalized: parts of the text as it comes.
+//! Lookups before normalization: a text is cut as it comes, and its parts are looked up by their raw bytes.
 //!
-//! In: a description, then texts. Out: parts of a text, each of which has ids that nothing outside of it changes. Joined
-//! they must be the ids of the text.
+//! In: a description, then texts. Out: parts of a text whose ids do not depend on the rest of the text. Joined, their
+//! ids must be those of the text. Only parts that miss the cache go through the stages.
 //!
-//! `segments` is for models that take a text as one pretoken and change nothing but its spaces; `words` is for
-//! pre-tokenizers that drop white space. A tokenizer has one of them, or none.
+//! `segments` is for models that take a text as one pretoken and change only its spaces; `words` is for pre-tokenizers
+//! that drop white space, and `plain` splits most of the words that miss. A tokenizer has segments, words, or neither.
 mod plain;
 mod scratch;
 mod segments;
@@ -17,12 +17,12 @@ use crate::normalize::Normalizers;
 use crate::pretokenize::PreTokenizers;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
-pub(super) use plain::{PlainPretokens, PlainWords};
+use plain::PlainWords;
 pub(super) use scratch::WordScratch;
 pub(super) use segments::RawSegments;
 pub(super) use words::{RawWords, WordSpans, Words};
 
-/// The parts of texts that are looked up as they come.
+/// How texts are cut before they are normalized.
 #[derive(Debug)]
 pub(crate) enum Raw {
     Segments(Box<RawSegments>),
@@ -37,7 +37,7 @@ pub(super) enum RawPart<'a> {
 }
 
 impl Raw {
-    /// `None` if all of a text must be normalized first. No added token may be looked for in normalized text.
+    /// `None` if a text must be normalized as a whole. No added token may be searched for in normalized text.
     ///
     /// # Errors
     /// Those of the watch.
@@ -54,7 +54,7 @@ impl Raw {
         Ok(words.map(|words| Self::Words(Box::new(words))))
     }
 
-    /// Where the part of a text ends that takes the way through all stages; it may be empty.
+    /// The end of the part at the start of a text that must go through all stages; 0 if there is none.
     pub(super) fn first_end(&self, text: &str) -> usize {
         match self {
             Self::Segments(segments) => segments.first_end(text.as_bytes()),
@@ -62,7 +62,7 @@ impl Raw {
         }
     }
 
-    /// The first place of a text from a byte on, inside of it, where it may be cut.
+    /// The first place inside a text, from a byte on, where it may be cut.
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         match self {
             Self::Segments(segments) => segments.safe_cut(text, from),

@@ -14,7 +14,7 @@ pub(in crate::engine) struct PlainWords {
     normalized: [u8; 128],
     /// By two normalized ASCII characters: are they cut?
     between: Box<[[Between; 128]; 128]>,
-    /// A mark that is put before every word. If there is one, words with cuts are left to the stages.
+    /// The mark that is put before every word, if any. If there is one, words with cuts are left to the stages.
     prefix: String,
     /// Can non-ASCII characters be normalized one at a time? Not with a precompiled map, which looks at clusters.
     takes_non_ascii: bool,
@@ -22,7 +22,7 @@ pub(in crate::engine) struct PlainWords {
 
 /// The pretokens of a word: their text, and where each ends. It also remembers normalized characters between words.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct PlainPretokens {
+pub(super) struct PlainPretokens {
     text: String,
     ends: Vec<usize>,
     normalized: Vec<NormalizedChar>,
@@ -51,11 +51,6 @@ impl PlainPretokens {
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
-    }
-
-    /// The only one.
-    pub(in crate::engine) fn only(&self) -> Option<&[u8]> {
-        (self.ends.len() == 1).then_some(self.text.as_bytes())
     }
 
     /// Heap bytes held.
@@ -117,25 +112,36 @@ impl PlainWords {
         Some(Self { normalized, between, prefix, takes_non_ascii })
     }
 
-    /// Splits a word into pretokens. Returns false if they are not known; `pretokens` then has no meaning. If `stages`
-    /// is `None`, only ASCII words are split.
+    /// Is an ASCII word the only pretoken that it has?
+    pub(in crate::engine) fn keeps_ascii(&self, word: &[u8]) -> bool {
+        let is_same = |&byte: &u8| byte != 0 && self.normalized.get(usize::from(byte)) == Some(&byte);
+        let joins =
+            |pair: &[u8]| self.between[usize::from(pair[0])][usize::from(pair[1])] == Between::Nothing;
+        self.prefix.is_empty() && word.iter().all(is_same) && word.windows(2).all(joins)
+    }
+
+    /// Is the capital of a letter normalized to the letter?
+    pub(in crate::engine) fn lowers(&self, letter: u8) -> bool {
+        self.normalized.get(usize::from(letter.to_ascii_uppercase())) == Some(&letter)
+    }
+
+    /// Splits a word into pretokens. Returns false if they are not known; `pretokens` then has no meaning.
     #[inline]
-    pub(in crate::engine) fn split(
+    pub(super) fn split(
         &self,
         word: &str,
-        stages: Option<(&Normalizers, &PreTokenizers)>,
+        stages: (&Normalizers, &PreTokenizers),
         pretokens: &mut PlainPretokens,
     ) -> bool {
         pretokens.ends.clear();
         pretokens.text.clear();
         pretokens.text.push_str(&self.prefix);
-        let stages = stages.filter(|_| self.takes_non_ascii);
         let mut left = None;
         for c in word.chars() {
             let is_known = match self.normalized.get(c as usize) {
                 Some(0) => false,
-                Some(&normalized) => self.push(char::from(normalized), stages, &mut left, pretokens),
-                None => self.push_non_ascii(c, stages, &mut left, pretokens),
+                Some(&normalized) => self.push(char::from(normalized), stages.1, &mut left, pretokens),
+                None => self.takes_non_ascii && self.push_non_ascii(c, stages, &mut left, pretokens),
             };
             if !is_known {
                 return false;
@@ -145,25 +151,21 @@ impl PlainWords {
         left.is_some()
     }
 
-    /// Is the capital of a letter normalized to the letter?
-    pub(in crate::engine) fn lowers(&self, letter: u8) -> bool {
-        self.normalized.get(usize::from(letter.to_ascii_uppercase())) == Some(&letter)
-    }
-
     /// Pushes the normalized form of a non-ASCII character, as [`Self::push`].
     fn push_non_ascii(
         &self,
         c: char,
-        stages: Option<(&Normalizers, &PreTokenizers)>,
+        (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers),
         left: &mut Option<char>,
         pretokens: &mut PlainPretokens,
     ) -> bool {
-        let Some((normalizers, _)) = stages else { return false };
         let Some(form) = pretokens.normalized(c, normalizers) else { return false };
         let form = form.bytes.get(..usize::from(form.length)).map(std::str::from_utf8);
         let Some(Ok(form)) = form else { return false };
-        form.chars()
-            .all(|c| !c.is_whitespace() && !self.prefix.contains(c) && self.push(c, stages, left, pretokens))
+        form.chars().all(|c| {
+            let is_plain = !c.is_whitespace() && !self.prefix.contains(c);
+            is_plain && self.push(c, pre_tokenizers, left, pretokens)
+        })
     }
 
     /// Pushes a normalized character behind `left`, the one before it, which it replaces. If there is a cut between
@@ -172,16 +174,15 @@ impl PlainWords {
     fn push(
         &self,
         c: char,
-        stages: Option<(&Normalizers, &PreTokenizers)>,
+        pre_tokenizers: &PreTokenizers,
         left: &mut Option<char>,
         pretokens: &mut PlainPretokens,
     ) -> bool {
         let between = match *left {
             None => Between::Nothing,
-            Some(left) => match (self.between.get(left as usize), stages) {
-                (Some(row), _) if c.is_ascii() => row[c as usize],
-                (_, Some((_, pre_tokenizers))) => pre_tokenizers.between(left, c),
-                _ => Between::Unknown,
+            Some(left) => match self.between.get(left as usize) {
+                Some(row) if c.is_ascii() => row[c as usize],
+                _ => pre_tokenizers.between(left, c),
             },
         };
         match between {

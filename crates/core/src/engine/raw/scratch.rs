@@ -9,7 +9,7 @@ use super::plain::PlainPretokens;
 pub(in crate::engine) struct WordScratch {
     pub(in crate::engine) normalized: [Rewritten; 2],
     pub(in crate::engine) pretokenized: Vec<Rewritten>,
-    pub(in crate::engine) plain: PlainPretokens,
+    pub(super) plain: PlainPretokens,
     pub(in crate::engine) ids: Vec<TokenId>,
 }
 

@@ -1,14 +1,14 @@
-//! Raw segments: parts of a text that are looked up before it is normalized.
+//! Raw segments: parts of an unsplit text that merge on their own, looked up before the text is normalized.
 //!
-//! In: a description, then texts. Out: the segments of a text, and the ids of each. Joined, these must be the ids of
-//! the text, whatever the text is.
+//! In: a description, then texts. Out: where the segments of a text end, and the ids of a segment that missed the cache.
+//! Joined, the ids of the segments must be those of the text, whatever the text is.
 //!
-//! Many models of SentencePiece take a whole text as one pretoken, in which each space is written as a mark, and
-//! merge characters. Nothing merges across a place where no token has the two characters side by side, and writing
-//! spaces as marks looks at one character at a time. So the text is cut there as it comes, most segments are in the
-//! cache, and only the others are rewritten. `docs/merging.md` has the proof.
+//! Most SentencePiece models take a whole text as one pretoken, write each space as a mark, and merge characters.
+//! Nothing merges across a place where no token has the two characters side by side, and writing spaces as marks looks
+//! at one character at a time. So a text can be cut at such places as it comes. Only segments that miss the cache are
+//! rewritten. `docs/merging.md` has the proof.
 //!
-//! The first segment of a text may get a mark of its own in front, so it takes the way through all stages.
+//! A mark may be put in front of a text, so its first segment goes through all stages.
 use std::collections::HashSet;
 
 use crate::description::{
@@ -26,7 +26,7 @@ use crate::watch::Ticker;
 const SPACE: char = ' ';
 const MARK: char = '\u{2581}';
 
-/// The cuts of texts, and what becomes of a space.
+/// Where texts are cut, and how spaces are written.
 #[derive(Debug)]
 pub(crate) struct RawSegments {
     cuts: TokenCuts,
@@ -38,15 +38,15 @@ pub(crate) struct RawSegments {
 struct Spaces {
     /// What a space is written as; a space if it is kept.
     mark: char,
-    /// Is something put before the text?
+    /// Is anything put in front of the text?
     has_prefix: bool,
     /// Is the text split before each mark?
     splits: bool,
 }
 
 impl RawSegments {
-    /// `None` if a stage before the model may do more to a text than write its spaces as marks and put something
-    /// before it, or if the model is not known to spell the segments alone as it spells them together.
+    /// `None` if a stage before the model may do more than write spaces as marks, split before them and put something
+    /// in front of the text, or if the model may spell a segment in another way than as part of the text.
     pub(super) fn new(
         description: &Description,
         model: &Model,
@@ -74,7 +74,7 @@ impl RawSegments {
             }
             cuts.add_text(token);
             for (at, mark) in token.match_indices(spaces.mark) {
-                // The model would merge across a mark at which the text is split.
+                // The text is split before marks, but the model does not see that inside a segment.
                 if spaces.splits && at > 0 {
                     return Ok(None);
                 }
@@ -93,12 +93,13 @@ impl RawSegments {
         Ok(Some(Self { cuts: cuts.finish(), spaces }))
     }
 
-    /// Where the part of a text ends that takes the way through all stages; it may be empty.
+    /// The end of the first segment if it must go through all stages, else 0.
     pub(in crate::engine) fn first_end(&self, text: &[u8]) -> usize {
         if self.spaces.has_prefix { self.cuts.next(text, 0) } else { 0 }
     }
 
-    /// The first cut of a text from a byte on, inside of it. Two characters tell a cut, so any place will do to begin.
+    /// The first cut inside a text from a byte on. Whether a place is a cut depends on the two characters beside it
+    /// alone, so the search may start anywhere.
     pub(in crate::engine) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         let before = (0..from).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
         let cut = self.cuts.next(text.as_bytes(), before);
@@ -118,7 +119,7 @@ impl RawSegments {
         &ends[..count]
     }
 
-    /// The raw segment that becomes a token, if it is one, into `segment`.
+    /// A token as it is written in a text: with spaces for marks. `None` if no text becomes it. `segment` is a buffer.
     pub(in crate::engine) fn raw_of<'s>(
         &self,
         token: &'s [u8],
@@ -127,7 +128,7 @@ impl RawSegments {
         if self.spaces.mark == SPACE {
             return Some(token);
         }
-        // Nothing becomes a token that holds a space.
+        // All spaces are marks when the model sees them.
         let token = std::str::from_utf8(token).ok().filter(|token| !token.contains(SPACE))?;
         if !token.contains(self.spaces.mark) {
             return Some(token.as_bytes());

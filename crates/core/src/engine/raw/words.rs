@@ -127,7 +127,7 @@ impl RawWords {
         &word[gap..]
     }
 
-    /// Finds the next words of a text, from a byte on at which a word or white space begins. Returns where to go on.
+    /// Finds the next words of a text. A word or white space must begin at `from`. Returns where to go on.
     pub(in crate::engine) fn next(&self, text: &str, from: usize, found: &mut WordSpans) -> usize {
         let (bytes, level) = (text.as_bytes(), cpu::level());
         let mut at = from;
@@ -221,7 +221,7 @@ impl RawWords {
         (end, is_gap)
     }
 
-    /// The first place of a text from a byte on, inside of it, where a gap begins.
+    /// The first place inside a text, from a byte on, where a gap begins.
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         let is_white = |byte: u8| self.is_white[usize::from(byte)];
         let bytes = text.as_bytes();
@@ -327,7 +327,7 @@ impl Words<'_> {
             && let Some(plain) = &self.raw.plain
             && plain.split(
                 self.raw.without_gap(word),
-                Some((self.normalizers, self.pre_tokenizers)),
+                (self.normalizers, self.pre_tokenizers),
                 &mut scratch.plain,
             )
         {

@@ -149,9 +149,9 @@ fn engine(model: &ModelDescription, normalizer: &[Normalizer], pre_tokenizer: &[
     compile(description).unwrap()
 }
 
-/// What texts are made of: white space of all kinds, marks, ideographs, controls, characters that become several or
-/// none.
-const PIECES: [&str; 47] = [
+/// Pieces of texts: all kinds of white space, combining marks, ideographs, control characters, characters that are
+/// normalized to several or none.
+const PIECES: [&str; 49] = [
     "a",
     "b",
     "ab",
@@ -194,6 +194,8 @@ const PIECES: [&str; 47] = [
     "<s>",
     "ababababababababab",
     "ガガガガガガ",
+    "A",
+    "Ab",
     "\u{1f98a}",
     "\u{ac00}",
     "\u{1100}",
