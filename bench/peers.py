@@ -301,7 +301,7 @@ class Nanotoken(Peer):
 
 
 class SentencePiece(Peer):
-    """From its own file: its ids are those of the tokenizer.json on all corpora."""
+    """Loads its own file (`tokenizer.model`), whose ids equal those of the tokenizer.json on all corpora."""
 
     name = module = distribution = "sentencepiece"
 

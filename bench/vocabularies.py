@@ -50,7 +50,7 @@ class Vocabulary:
     pad_token: str | None = None
     """The added token that batches are padded with; None for a file of ranks, which has none."""
     model_file: Path | None = None
-    """The same as a model of sentencepiece."""
+    """The same vocabulary as a file of sentencepiece."""
     is_wordpiece: bool = False
     chat_tokens: tuple[str, ...] = ()
     """The added tokens that a chat template writes; the first one begins a turn."""

@@ -158,7 +158,7 @@ impl Engine {
     }
 
     /// May a text be cut and its parts be encoded separately? Only if nothing but a split looks at more than one
-    /// pretoken, or if parts of it are looked up as they come.
+    /// pretoken, or if parts of a text are looked up before it is normalized.
     pub(crate) fn may_be_cut(&self) -> bool {
         let has_cuts = self.splitter().is_some() || self.stages.raw.is_some();
         has_cuts && self.stages.added_in_raw.is_plain()
@@ -239,7 +239,8 @@ impl Engine {
         Ok(Some(splitter).filter(|_| is_ordinary))
     }
 
-    /// One long text on several threads: its ordinary segments are cut where that changes no id. Returns `done(number, sink)` of each unit, in order.
+    /// One long text on several threads: its ordinary segments are cut where that changes no id. Returns
+    /// `done(number, sink)` of each unit, in order.
     pub(super) fn encode_on_threads<S: IdSink, T: Send>(
         &self,
         text: &str,

@@ -1,7 +1,7 @@
 //! Raw segments: parts of an unsplit text that merge on their own, looked up before the text is normalized.
 //!
-//! In: a description, then texts. Out: where the segments of a text end, and the ids of a segment that missed the cache.
-//! Joined, the ids of the segments must be those of the text, whatever the text is.
+//! In: a description, then texts. Out: where the segments of a text end, and the ids of a segment that missed the
+//! cache. Joined, the ids of the segments must be those of the text, whatever the text is.
 //!
 //! Most SentencePiece models take a whole text as one pretoken, write each space as a mark, and merge characters.
 //! Nothing merges across a place where no token has the two characters side by side, and writing spaces as marks looks
