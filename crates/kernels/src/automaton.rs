@@ -8,6 +8,7 @@
 //! ^ byte`. Every node also records its parent, so a step reads 16 bytes.
 
 use crate::double_array::{Branches, SLOT_BLOCK, SlotAllocator, SortedKeys};
+use crate::image::{Array, ImageError, ImageReader, ImageWriter, InImage, Plain};
 
 /// In place of a number: no string.
 pub const NO_KEY: u32 = u32::MAX;
@@ -26,6 +27,7 @@ impl State {
 }
 
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 struct Node {
     /// The child by `byte` is at index `base ^ byte`.
     base: u32,
@@ -36,15 +38,18 @@ struct Node {
     longest: u32,
 }
 
+// SAFETY: four numbers of four bytes, without padding.
+unsafe impl Plain for Node {}
+
 const FREE: Node = Node { base: 0, parent: NO_PARENT, suffix: 0, longest: NO_KEY };
 
 /// A set of byte strings, each with a number, that can be found in texts.
 #[derive(Debug)]
 pub struct Automaton {
     /// The length is a multiple of [`SLOT_BLOCK`]. The first node is the root.
-    nodes: Vec<Node>,
+    nodes: Array<Node>,
     /// For the number of each string, the number of the longest other string that is a suffix of it.
-    shorter: Vec<u32>,
+    shorter: Array<u32>,
     longest_key: usize,
 }
 
@@ -56,7 +61,7 @@ impl Automaton {
         let keys = SortedKeys::new(keys);
         let mut builder = Builder::new(keys.bytes.len());
         let count = keys.numbers.iter().max().map_or(0, |&number| number as usize + 1);
-        let mut automaton = Self { nodes: Vec::new(), shorter: vec![NO_KEY; count], longest_key: 0 };
+        let (mut shorter, mut longest_key) = (vec![NO_KEY; count], 0);
         // Breadth first, because suffix links lead to nodes of smaller depth.
         let mut level = vec![(State::START.0, 0, keys.numbers.len())];
         let mut next_level = Vec::new();
@@ -81,9 +86,9 @@ impl Automaton {
                     }
                     if last > from {
                         let number = keys.numbers[last - 1];
-                        automaton.shorter[number as usize] = longest;
+                        shorter[number as usize] = longest;
                         longest = number;
-                        automaton.longest_key = depth + 1;
+                        longest_key = depth + 1;
                     }
                     builder.nodes[child as usize] = Node { base: 0, parent: node, suffix, longest };
                     next_level.push((child, from, end));
@@ -94,8 +99,7 @@ impl Automaton {
             next_level.clear();
             depth += 1;
         }
-        automaton.nodes = builder.finish();
-        automaton
+        Self { nodes: builder.finish().into(), shorter: shorter.into(), longest_key }
     }
 
     /// Reads one byte.
@@ -142,7 +146,23 @@ impl Automaton {
 
     /// The heap bytes of this automaton.
     pub fn memory(&self) -> usize {
-        size_of::<Node>() * self.nodes.capacity() + 4 * self.shorter.capacity()
+        self.nodes.memory() + self.shorter.memory()
+    }
+}
+
+impl InImage for Automaton {
+    fn write(&self, image: &mut ImageWriter) {
+        image.array(&self.nodes);
+        image.array(&self.shorter);
+        image.number(self.longest_key as u64);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        let nodes: Array<Node> = image.array()?;
+        if nodes.is_empty() || !nodes.len().is_multiple_of(SLOT_BLOCK) {
+            return Err(ImageError::Inconsistent("an automaton has another length"));
+        }
+        Ok(Self { nodes, shorter: image.array()?, longest_key: image.number()? as usize })
     }
 }
 

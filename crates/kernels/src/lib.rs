@@ -11,7 +11,10 @@ mod code_units;
 pub mod cpu;
 mod double_array;
 mod hashing;
+pub mod image;
 mod made_once;
+#[cfg(unix)]
+mod mapped_file;
 mod merge_table;
 pub mod pages;
 mod pair_table;

@@ -8,6 +8,7 @@
 //! be predicted which slot matches.
 
 use crate::hashing::GOLDEN_RATIO;
+use crate::image::{Array, ImageError, ImageReader, ImageWriter, InImage, Plain};
 use crate::table::Table;
 
 /// The number of bits of a symbol. The low bits of a slot are the value, and the key, which is two symbols, is
@@ -25,8 +26,11 @@ pub(crate) const SLOTS: usize = 8;
 
 /// The slots of one cache line, which are compared together.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Bucket([u64; SLOTS]);
+
+// SAFETY: eight numbers of eight bytes are one cache line, without padding.
+unsafe impl Plain for Bucket {}
 
 /// The product of each pair of bytes, at index `left << 8 | right`.
 pub(crate) type BytePairs = [u32; 1 << 16];
@@ -38,7 +42,8 @@ const MAX_PROBES: usize = 8;
 /// A growing map from `(u32, u32)` to `u32`. Keys and values are below [`NO_MERGE`].
 #[derive(Debug)]
 pub struct MergeTable {
-    byte_pairs: Box<BytePairs>,
+    /// As [`BytePairs`].
+    byte_pairs: Array<u32>,
     /// Key and value in one word. At most half of the slots are taken. A bucket is filled from its first slot on,
     /// and a full bucket overflows into the next one.
     buckets: Table<Bucket>,
@@ -65,10 +70,7 @@ impl MergeTable {
         let slots = (entries * 2).max(64).next_power_of_two();
         let bits = (slots / SLOTS).trailing_zeros();
         Self {
-            byte_pairs: vec![NO_MERGE; 1 << 16]
-                .into_boxed_slice()
-                .try_into()
-                .expect("there are as many pairs of bytes"),
+            byte_pairs: vec![NO_MERGE; 1 << 16].into(),
             buckets: Table::filled(Bucket([EMPTY_SLOT; SLOTS]), 1 << bits),
             shift: 64 - bits,
             seed: GOLDEN_RATIO,
@@ -83,10 +85,10 @@ impl MergeTable {
             return false;
         }
         if left | right < 256 {
-            let product = &mut self.byte_pairs[(left << 8 | right) as usize];
-            let is_new = *product == NO_MERGE;
+            let at = (left << 8 | right) as usize;
+            let is_new = self.byte_pairs[at] == NO_MERGE;
             if is_new {
-                *product = value;
+                self.byte_pairs.to_mut()[at] = value;
                 self.len += 1;
             }
             return is_new;
@@ -141,7 +143,7 @@ impl MergeTable {
     /// The products of all pairs of bytes. [`NO_MERGE`] for pairs that do not merge.
     #[inline]
     pub(crate) fn byte_pairs(&self) -> &BytePairs {
-        &self.byte_pairs
+        self.byte_pairs.first_chunk().expect("there are as many pairs of bytes")
     }
 
     /// The product of a pair, or [`NO_MERGE`].
@@ -225,7 +227,28 @@ impl MergeTable {
 
     /// The heap bytes of this table.
     pub fn memory(&self) -> usize {
-        size_of::<BytePairs>() + self.buckets.memory()
+        self.byte_pairs.memory() + self.buckets.memory()
+    }
+}
+
+impl InImage for MergeTable {
+    fn write(&self, image: &mut ImageWriter) {
+        image.array(&self.byte_pairs);
+        image.array(&self.buckets);
+        image.number(self.seed);
+        image.number(self.len as u64);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        let byte_pairs = image.array_of(1 << 16)?;
+        let buckets = image.array()?;
+        // A hash is shifted by fewer than 64 bits.
+        if buckets.len() < 2 || !buckets.len().is_power_of_two() {
+            return Err(ImageError::Inconsistent("a table of merges has another length"));
+        }
+        let shift = 64 - buckets.len().trailing_zeros();
+        let (seed, len) = (image.number()?, image.number()? as usize);
+        Ok(Self { byte_pairs, buckets: buckets.into(), shift, seed, len })
     }
 }
 

@@ -4,6 +4,7 @@
 //! error. The lookup of a key that is in the table probes a bounded number of slots. The lookup of any other key
 //! ends at the next free slot.
 use crate::hashing::GOLDEN_RATIO;
+use crate::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
 
 /// Marks an empty slot. No entry may have this key.
 const EMPTY: u64 = u64::MAX;
@@ -19,7 +20,7 @@ pub type Entry = ((u32, u32), (u32, u32));
 /// slot is 16 bytes, the key followed by the value.
 #[derive(Debug)]
 pub struct PairTable {
-    slots: Vec<[u64; 2]>,
+    slots: Array<[u64; 2]>,
     shift: u32,
     seed: u64,
 }
@@ -60,17 +61,17 @@ impl PairTable {
     }
 
     fn build(entries: &[Entry], bits: u32, seed: u64) -> Built {
-        let mut table = Self { slots: vec![[EMPTY, 0]; 1 << bits], shift: 64 - bits, seed };
-        let mask = table.slots.len() - 1;
+        let mut slots = vec![[EMPTY, 0]; 1 << bits];
+        let (mask, shift) = (slots.len() - 1, 64 - bits);
         for &((left, right), (first, second)) in entries {
             let key = key(left, right);
             if key == EMPTY {
                 return Built::Repeated((left, right));
             }
-            let mut at = table.home(key);
+            let mut at = home(key, seed, shift);
             let mut probes = 0;
-            while table.slots[at][0] != EMPTY {
-                if table.slots[at][0] == key {
+            while slots[at][0] != EMPTY {
+                if slots[at][0] == key {
                     return Built::Repeated((left, right));
                 }
                 at = (at + 1) & mask;
@@ -79,14 +80,9 @@ impl PairTable {
                     return Built::Crowded;
                 }
             }
-            table.slots[at] = [key, u64::from(first) << 32 | u64::from(second)];
+            slots[at] = [key, u64::from(first) << 32 | u64::from(second)];
         }
-        Built::Done(table)
-    }
-
-    #[inline]
-    fn home(&self, key: u64) -> usize {
-        (mix(key, self.seed) >> self.shift) as usize
+        Built::Done(Self { slots: slots.into(), shift, seed })
     }
 
     /// The value of a key, packed as `first << 32 | second`. `u64::MAX` if the key is not in the table.
@@ -94,7 +90,7 @@ impl PairTable {
     pub fn get_packed(&self, left: u32, right: u32) -> u64 {
         let key = key(left, right);
         let mask = self.slots.len() - 1;
-        let mut at = self.home(key);
+        let mut at = home(key, self.seed, self.shift);
         loop {
             let slot = self.slots[at & mask];
             if slot[0] == key {
@@ -118,8 +114,30 @@ impl PairTable {
 
     /// The heap bytes of this table.
     pub fn memory(&self) -> usize {
-        self.slots.capacity() * 16
+        self.slots.memory()
     }
+}
+
+impl InImage for PairTable {
+    fn write(&self, image: &mut ImageWriter) {
+        image.array(&self.slots);
+        image.number(self.seed);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        let slots: Array<[u64; 2]> = image.array()?;
+        if slots.len() < 2 || !slots.len().is_power_of_two() {
+            return Err(ImageError::Inconsistent("a table of pairs has another length"));
+        }
+        let shift = 64 - slots.len().trailing_zeros();
+        Ok(Self { slots, shift, seed: image.number()? })
+    }
+}
+
+/// The index of the slot where probing starts.
+#[inline]
+fn home(key: u64, seed: u64, shift: u32) -> usize {
+    (mix(key, seed) >> shift) as usize
 }
 
 enum Built {

@@ -1,13 +1,16 @@
 //! Arrays of fixed length for the buckets of hash tables, in large pages if they are large.
 //!
-//! In: a length and the item that fills the array. Out: a slice. Small arrays are allocated by the global
-//! allocator. Large arrays get a mapping of their own, which is returned to the system when they are dropped.
+//! In: a length and the item that fills the array, or an array. Out: a slice. Small arrays are allocated by the global
+//! allocator. Large arrays get a mapping of their own, which is returned to the system when they are dropped. Those
+//! that are parts of an image stay where they are until they are changed.
 use std::alloc::Layout;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
+use crate::image::{Array, Memory, Plain};
 use crate::pages::{LARGE_PAGE, LargePages, PREFAULT_BYTES, SMALL_PAGE};
 use crate::try_alloc::OutOfMemory;
 
@@ -16,9 +19,11 @@ use crate::try_alloc::OutOfMemory;
 pub(crate) struct Table<T> {
     items: NonNull<T>,
     len: usize,
+    /// What the items are a part of; `None` if the table owns them.
+    image: Option<Arc<Memory>>,
 }
 
-// SAFETY: a table owns its items exclusively, as a boxed slice does.
+// SAFETY: a table owns its items exclusively, as a boxed slice does, or shares memory that is only read.
 unsafe impl<T: Send> Send for Table<T> {}
 // SAFETY: a shared table gives only shared access to its items, as a boxed slice does.
 unsafe impl<T: Sync> Sync for Table<T> {}
@@ -39,7 +44,7 @@ impl<T: Copy> Table<T> {
     /// zeros.
     fn made(count: usize, write: impl Fn(&mut [MaybeUninit<T>], bool)) -> Result<Self, OutOfMemory> {
         let Some(layout) = Self::layout(count) else {
-            return Ok(Self { items: NonNull::dangling(), len: count });
+            return Ok(Self { items: NonNull::dangling(), len: count, image: None });
         };
         let Some(items) = allocate(layout).map(NonNull::cast::<T>) else {
             return Err(OutOfMemory::items::<T>(count));
@@ -52,15 +57,45 @@ impl<T: Copy> Table<T> {
         for places in places.chunks_mut((PREFAULT_BYTES / size_of::<T>().max(1)).max(1)) {
             large.write(places, |places, is_prefaulted| write(places, is_prefaulted && is_mapped(layout)));
         }
-        Ok(Self { items, len: count })
+        Ok(Self { items, len: count, image: None })
     }
 
     /// Ends the process, as for other failed allocations whose size does not depend on the input of a call.
     fn allocation_failed(count: usize) -> Self {
         match Self::layout(count) {
             Some(layout) => std::alloc::handle_alloc_error(layout),
-            None => Self { items: NonNull::dangling(), len: count },
+            None => Self { items: NonNull::dangling(), len: count, image: None },
         }
+    }
+
+    /// Makes items that are a part of an image its own, by a copy.
+    #[cold]
+    fn own(&mut self) {
+        let next = std::cell::Cell::new(0);
+        let copied = Self::made(self.len, |places, _| {
+            let (from, to) = (next.get(), next.get() + places.len());
+            for (place, &item) in places.iter_mut().zip(&self[from..to]) {
+                place.write(item);
+            }
+            next.set(to);
+        });
+        *self = copied.unwrap_or_else(|_| Self::allocation_failed(self.len));
+    }
+}
+
+/// The items of an array that is a part of an image stay there.
+impl<T: Plain> From<Array<T>> for Table<T> {
+    fn from(array: Array<T>) -> Self {
+        if let Some(image) = array.image() {
+            let items = NonNull::from(&*array).cast();
+            return Self { items, len: array.len(), image: Some(Arc::clone(image)) };
+        }
+        let mut table = match array.first() {
+            Some(&item) => Self::filled(item, array.len()),
+            None => return Self { items: NonNull::dangling(), len: 0, image: None },
+        };
+        table.copy_from_slice(&array);
+        table
     }
 }
 
@@ -106,16 +141,18 @@ impl<T> Table<T> {
         Some(layout).filter(|layout| layout.size() > 0)
     }
 
-    /// The heap bytes of this table.
+    /// The heap bytes of this table; 0 for a part of an image.
     pub(crate) fn memory(&self) -> usize {
-        self.len * size_of::<T>()
+        if self.image.is_some() { 0 } else { self.len * size_of::<T>() }
     }
 }
 
 impl<T> Drop for Table<T> {
     fn drop(&mut self) {
         const { assert!(!std::mem::needs_drop::<T>()) };
-        if let Some(layout) = Self::layout(self.len) {
+        if self.image.is_none()
+            && let Some(layout) = Self::layout(self.len)
+        {
             // SAFETY: the items were allocated with the layout for this length, and nothing borrows them any more.
             unsafe { free(self.items.cast(), layout) }
         }
@@ -127,16 +164,20 @@ impl<T> Deref for Table<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: there are `len` items, all of them initialised, and they live as long as this borrow.
+        // SAFETY: there are `len` items, all of them initialised, and they live as long as this borrow, in memory that
+        // is owned or kept by `image`.
         unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
     }
 }
 
-impl<T> DerefMut for Table<T> {
+impl<T: Copy> DerefMut for Table<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
+        if self.image.is_some() {
+            self.own();
+        }
         // SAFETY: there are `len` items, all of them initialised, and they live as long as this borrow, which is
-        // exclusive.
+        // exclusive. They are not those of an image any more.
         unsafe { std::slice::from_raw_parts_mut(self.items.as_ptr(), self.len) }
     }
 }

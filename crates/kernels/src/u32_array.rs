@@ -2,12 +2,14 @@
 //!
 //! In: a vector, bytes, or an open file. Out: numbers, one at a time, with every index checked. Another process may
 //! write to a mapped file at any time. So its numbers are read atomically and never lent as a slice: a write changes
-//! numbers and does no other harm. Truncating a mapped file in place makes the system end a process that reads past its
-//! new end; a file that is replaced by a rename, as in every save, keeps its old contents for the processes that have
-//! it mapped.
+//! numbers and does no other harm.
 use std::fmt;
 use std::sync::Arc;
+#[cfg(all(unix, target_endian = "little"))]
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+#[cfg(all(unix, target_endian = "little"))]
+use crate::mapped_file::MappedFile;
 use crate::try_alloc::{self, OutOfMemory};
 
 /// The bytes of a number.
@@ -22,7 +24,7 @@ enum Memory {
     Owned(Arc<Vec<u32>>),
     #[cfg(all(unix, target_endian = "little"))]
     Mapped {
-        file: Arc<mapping::MappedFile>,
+        file: Arc<MappedFile>,
         /// In numbers.
         start: usize,
         len: usize,
@@ -50,7 +52,7 @@ impl U32Array {
         match &self.0 {
             Memory::Owned(words) => words.get(index).copied(),
             #[cfg(all(unix, target_endian = "little"))]
-            Memory::Mapped { file, start, len } if index < *len => file.word(start + index),
+            Memory::Mapped { file, start, len } if index < *len => word(file, start + index),
             #[cfg(all(unix, target_endian = "little"))]
             Memory::Mapped { .. } => None,
         }
@@ -101,8 +103,8 @@ impl U32Array {
     pub fn map(file: impl std::os::fd::AsFd) -> Option<Self> {
         #[cfg(target_endian = "little")]
         {
-            let file = mapping::MappedFile::new(file.as_fd())?;
-            let len = file.words();
+            let file = MappedFile::new(file.as_fd())?;
+            let len = file.size() / WIDTH;
             Some(Self(Memory::Mapped { file: Arc::new(file), start: 0, len }))
         }
         #[cfg(target_endian = "big")]
@@ -125,71 +127,16 @@ impl fmt::Debug for U32Array {
     }
 }
 
+/// The number at an index of a mapped file; `None` behind its end.
 #[cfg(all(unix, target_endian = "little"))]
-mod mapping {
-    use std::os::fd::{AsRawFd as _, BorrowedFd};
-    use std::ptr::NonNull;
-    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-    use super::WIDTH;
-
-    /// A file that is mapped for reading.
-    pub(super) struct MappedFile {
-        start: NonNull<AtomicU32>,
-        /// In bytes, above zero.
-        size: usize,
+#[inline]
+fn word(file: &MappedFile, index: usize) -> Option<u32> {
+    if index >= file.size() / WIDTH {
+        return None;
     }
-
-    // SAFETY: the mapping belongs to no thread, and it is only read, atomically.
-    unsafe impl Send for MappedFile {}
-    // SAFETY: as for `Send`.
-    unsafe impl Sync for MappedFile {}
-
-    impl MappedFile {
-        /// Maps the whole file; `None` for one that is empty or cannot be mapped.
-        pub(super) fn new(file: BorrowedFd<'_>) -> Option<Self> {
-            // SAFETY: a `stat` of zeros is valid, as it consists of numbers; the call fills it for an open descriptor.
-            let size = unsafe {
-                let mut stat: libc::stat = std::mem::zeroed();
-                if libc::fstat(file.as_raw_fd(), &raw mut stat) != 0 {
-                    return None;
-                }
-                usize::try_from(stat.st_size).ok().filter(|&size| size > 0)?
-            };
-            // SAFETY: this maps new pages at an address that the system chooses, so it does not affect other memory.
-            let start = unsafe {
-                let (null, descriptor) = (std::ptr::null_mut(), file.as_raw_fd());
-                libc::mmap(null, size, libc::PROT_READ, libc::MAP_SHARED, descriptor, 0)
-            };
-            if start == libc::MAP_FAILED {
-                return None;
-            }
-            Some(Self { start: NonNull::new(start.cast())?, size })
-        }
-
-        /// The number of whole numbers in the file.
-        pub(super) fn words(&self) -> usize {
-            self.size / WIDTH
-        }
-
-        /// The number at an index.
-        pub(super) fn word(&self, index: usize) -> Option<u32> {
-            if index >= self.words() {
-                return None;
-            }
-            // SAFETY: the index is inside the mapping, which lives as long as `self` and begins at a page, so the
-            // number is aligned. It is read by an atomic load, which may meet writes of other processes and needs no
-            // right to write.
-            Some(unsafe { self.start.add(index).as_ref() }.load(Relaxed))
-        }
-    }
-
-    impl Drop for MappedFile {
-        fn drop(&mut self) {
-            // SAFETY: the mapping was made with this address and size, and nothing uses it any more.
-            unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
-        }
-    }
+    // SAFETY: the index is inside the mapping, which lives as long as `file` and begins at a page, so the number is
+    // aligned. It is read by an atomic load, which may meet writes of other processes and needs no right to write.
+    Some(unsafe { file.start().cast::<AtomicU32>().add(index).as_ref() }.load(Relaxed))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A hash table of fixed size from keys to one number each. A bucket of three entries is one cache line of 64
 //! bytes.
 use super::table::{Key, MAX_PROBES};
+use crate::image::{ImageError, ImageReader, ImageWriter, InImage, Plain};
 use crate::table::{Table, Zeroable};
 
 /// The number of entries in a bucket.
@@ -19,6 +20,9 @@ struct Bucket {
 
 // SAFETY: all fields are numbers, for which zero bytes are valid. A bucket of zeros is empty.
 unsafe impl Zeroable for Bucket {}
+
+// SAFETY: the fields are numbers and fill the bucket: three of 16 bytes and four of 4 bytes are one cache line.
+unsafe impl Plain for Bucket {}
 
 impl Bucket {
     /// The entry with this key, and whether there is one. Which entry it is cannot be predicted, so the code does
@@ -113,6 +117,21 @@ impl NumberTable {
     /// The heap bytes of this table.
     pub fn memory(&self) -> usize {
         self.buckets.memory()
+    }
+}
+
+impl InImage for NumberTable {
+    fn write(&self, image: &mut ImageWriter) {
+        image.array(&self.buckets);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        let buckets = image.array()?;
+        if buckets.len() < 2 || !buckets.len().is_power_of_two() {
+            return Err(ImageError::Inconsistent("a table of numbers has another length"));
+        }
+        let shift = 64 - buckets.len().trailing_zeros();
+        Ok(Self { buckets: buckets.into(), shift })
     }
 }
 
