@@ -1125,9 +1125,10 @@ class Tokenizer:
     def memory_usage(self) -> dict[str, int]:
         """The memory of the tokenizer and the counters of its cache, in a dict of ints.
 
-        In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
-        pretokens that are tokens), `chat_templates` (their sources), `workers` (the pretoken caches of all
-        workers; never more than `cache_bytes`). In pretokens: `misses`, for which the model was asked so far, and
+        In bytes: `vocabulary`, `model`, `lists` (an `int` for each id, made with the first list), `seed` (the
+        static table of pretokens that are tokens), `image` (a mapped image, which processes share: what is in
+        it counts nowhere else), `chat_templates` (their sources), `workers` (the pretoken caches of all workers;
+        never more than `cache_bytes`). In pretokens: `misses`, for which the model was asked so far, and
         `hits`, all others. A tokenizer made by `with_chat_template` shares all of it but its templates with the
         one that it is made from.
         """
@@ -2127,7 +2128,14 @@ class Tokenizer:
         path: str | os.PathLike[str],
         *,
         format: Literal[
-            "tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece", "vocab.txt", "gguf", "tekken"
+            "tokenizer.json",
+            "tiktoken",
+            "vocab+merges",
+            "sentencepiece",
+            "vocab.txt",
+            "gguf",
+            "tekken",
+            "image",
         ]
         | None = None,
         lossy: bool = False,
@@ -2139,8 +2147,12 @@ class Tokenizer:
         tokenizer.json and a manifest, with tokenizer_config.json and files of chat templates where there are
         special tokens, roles, settings and templates; else the name decides: `*.json` is
         tokenizer.json, `*.tiktoken` ranks, `*.gguf` a GGUF file without tensors, `tekken.json` that of Mistral,
-        `vocab.json` the pair vocab.json and merges.txt; `format` overrides the name. What a format cannot hold is a `FormatError`, unless
-        `lossy=True`.
+        `vocab.json` the pair vocab.json and merges.txt, `*.tokenmill` an image; `format` overrides the name. What a
+        format cannot hold is a `FormatError`, unless `lossy=True`.
+
+        An image has the tables of the tokenizer as they are in memory, so that loading it maps the file: some
+        milliseconds for any vocabulary, and all processes share the memory. It holds everything but `manifest`, and
+        is for this release of tokenmill on this kind of machine; `load` refuses another one.
 
         `manifest` is what the manifest of the folder says that no tokenizer knows: `think_end_id`,
         `padding_side_train`, `padding_side_generate`, and `corpus` (any JSON). Loading the folder keeps it; None
@@ -2166,6 +2178,7 @@ def load_file(
     strict: bool = False,
     hooks: Mapping[str, Callable[[str], Any]] | None = None,
     cache_bytes: int | None = None,
+    image_dir: str | os.PathLike[str] | None = None,
 ) -> Tokenizer:
     """Loads a tokenizer file or folder; see `tokenmill.load`. `additions` has the keyword arguments of
     `Tokenizer.with_special_tokens`.
@@ -2217,8 +2230,12 @@ def verify_folder(
     before them, and the numbers of files and of vectors that were compared.
     """
 
-def from_state(state: bytes, split: str | None = None, /) -> Tokenizer:
-    """Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by."""
+def from_state(
+    state: bytes, split: str | None = None, image_dir: str | os.PathLike[str] | None = None, /
+) -> Tokenizer:
+    """Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by, `image_dir`
+    the folder of images that it was loaded with.
+    """
 
 def encoding_from_state(state: bytes, /) -> Encoding:
     """Restores an encoding from the bytes of a pickle."""

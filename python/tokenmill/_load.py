@@ -33,6 +33,7 @@ def load(
     offline: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
     expected_fingerprint: str | None = None,
+    image_dir: str | os.PathLike[str] | None = None,
 ) -> Tokenizer:
     """Read a tokenizer from disk, or by the name of a published one.
 
@@ -45,6 +46,7 @@ def load(
     - a ``.tiktoken`` file of ranks (a line holds a token in base64 and its rank);
     - a ``vocab.json`` with its ``merges.txt`` beside it (either of the two may be named);
     - a ``vocab.txt`` of BERT, lower-casing where none of its tokens has an upper-case letter;
+    - an image, a compiled tokenizer that ``Tokenizer.save("x.tokenmill")`` wrote, which is mapped;
     - a folder that holds one of them; with a ``tokenizer_config.json`` (or ``config.json``,
       ``special_tokens_map.json``, ``added_tokens.json``) beside a ``tokenizer.json`` it means what it means
       to ``transformers.AutoTokenizer``, tokenizer classes and chat templates included;
@@ -84,6 +86,13 @@ def load(
     ``expected_fingerprint`` is the ``fingerprint`` of the tokenizer that a model was trained with. Another
     tokenizer is a ``ManifestError`` with both. Chat templates and file layouts do not count.
 
+    ``image_dir`` is a folder in which an image of the tokenizer is kept, found by a hash of all files and of
+    the options of this call: later calls take some milliseconds, and the processes of a machine share its
+    memory. Copies that are unpickled use it, too. A damaged image is made anew; where none can be written,
+    ``load_report.notes`` says why. With ``strict=True``, for files of more than 64 MB and for tokenizers with
+    ``hooks`` there is none. Who may write to the folder decides what is loaded from it, so choose one of
+    your own. Images of other releases stay there and are not used.
+
     Raises ``FormatError`` with file, field and reason for what is broken or cannot be told apart, and
     ``OSError`` for a file that is missing or cannot be read: ``FileNotFoundError`` also for a name that
     stands for nothing and for what is not in the cache offline, ``ConnectionError`` for a server that
@@ -122,6 +131,7 @@ def load(
         strict=strict,
         hooks=hooks,
         cache_bytes=cache_bytes,
+        image_dir=image_dir,
     )
     if of_encoding and special_tokens:
         tokenizer = tokenizer.with_special_tokens(special_tokens)

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Conversion", "convert"]
 
 _Ids = list[int] | None
-Format = Literal["tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt", "sentencepiece", "gguf", "tekken"]
+Format = Literal[
+    "tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt", "sentencepiece", "gguf", "tekken", "image"
+]
 Special = Literal["text", "parse"]
 
 FORMATS: tuple[Format, ...] = (
     *("tokenizer.json", "tiktoken", "vocab+merges", "vocab.txt"),
-    *("sentencepiece", "gguf", "tekken"),
+    *("sentencepiece", "gguf", "tekken", "image"),
 )
 """The formats by their names in ``to=``."""
 _BARE = ("tiktoken", "vocab+merges")
@@ -40,11 +42,12 @@ _BARE = ("tiktoken", "vocab+merges")
 _NAMES = {
     **{"tokenizer.json": "tokenizer.json", "tiktoken": "tokenizer.tiktoken", "vocab+merges": "vocab.json"},
     **{"vocab.txt": "vocab.txt", "sentencepiece": "tokenizer.model", "gguf": "tokenizer.gguf"},
-    "tekken": "tekken.json",
+    **{"tekken": "tekken.json", "image": "tokenizer.tokenmill"},
 }
 """What a file of each format is called where only its folder is chosen here."""
 _ENDINGS: dict[str, Format] = {
-    **{".json": "tokenizer.json", ".tiktoken": "tiktoken", ".model": "sentencepiece", ".gguf": "gguf"}
+    **{".json": "tokenizer.json", ".tiktoken": "tiktoken", ".model": "sentencepiece", ".gguf": "gguf"},
+    ".tokenmill": "image",
 }
 _PIECE = 4096
 """The most characters of a text that is compared: real texts are cut at line ends."""
@@ -139,7 +142,8 @@ def convert(
     holds neither. ``to`` is one of ``FORMATS``; without it the name of the target decides, as in
     ``Tokenizer.save``. ``tiktoken`` and ``vocab+merges`` hold neither split nor special tokens: whoever loads
     the result gives them again, and ``Conversion`` has both. Such a format knows special tokens alone, so
-    texts are compared with every added token recognised.
+    texts are compared with every added token recognised. ``image`` is the compiled tokenizer, which holds
+    all.
 
     The result is saved aside, loaded and compared: over the texts of the files ``verify`` (UTF-8), and over
     generated ones (tokens put together, scripts, digits, white space, literals of special tokens). Only if no

@@ -10,6 +10,7 @@ import base64
 import json
 import struct
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from gguf_files import small_gpt2
@@ -342,4 +343,44 @@ OTHERS: list[tuple[Any, ...]] = [
     ),
 ]
 
-FORMATS = [*rows(errors.FormatError, *SENTENCEPIECE, *TEKKEN, *GGUF, *OTHERS)]
+# ---- images ---------------------------------------------------------------------------------------
+
+
+def image(change: Callable[[bytes], bytes] = lambda content: content, **options: Any) -> Run:
+    def run(native: Any, folder: Path) -> object:
+        tok = native.train(texts=["low lower"], num_merges=2, special_tokens=["<s>"])
+        tok.save(folder / "t.tokenmill")
+        content = change((folder / "t.tokenmill").read_bytes())
+        return load("changed.tokenmill", content, **options)(native, folder)
+
+    return run
+
+
+def to_folder(native: Any, folder: Path) -> object:
+    return native.train(texts=["low lower"], num_merges=2).save(folder, format="image")
+
+
+IMAGES: list[tuple[Any, ...]] = [
+    ("an image that ends too early", image(lambda content: content[:-9]), "save it again", at("truncated")),
+    (
+        "an image with a changed byte",
+        image(lambda content: content[:999] + b"?" + content[1000:]),
+        "bytes of this image were changed",
+        at("inconsistent"),
+    ),
+    (
+        "an image of another kind of machine",
+        image(lambda content: content[:20] + content[20:24][::-1] + content[24:]),
+        "another kind of machine",
+        at("version"),
+    ),
+    (
+        "a split for an image of another split",
+        image(split="gpt2"),
+        "split of its own",
+        at("inconsistent", "pre_tokenizer"),
+    ),
+    ("an image saved to a folder", to_folder, "an image is one file", at("cannot-hold")),
+]
+
+FORMATS = [*rows(errors.FormatError, *SENTENCEPIECE, *TEKKEN, *GGUF, *OTHERS, *IMAGES)]

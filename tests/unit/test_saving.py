@@ -41,7 +41,7 @@ def test_a_version_in_a_name_is_part_of_it(native: Any, tok: Any, tmp_path: Path
     assert native.load(tmp_path / name) == tok
 
 
-@pytest.mark.parametrize("ending", ["jsn", "txt", "csv", "tokenmill", "bin"])
+@pytest.mark.parametrize("ending", ["jsn", "txt", "csv", "tokenmil", "bin"])
 def test_an_ending_of_letters_is_that_of_a_file(native: Any, tok: Any, tmp_path: Path, ending: str) -> None:
     with pytest.raises(native.FormatError, match="use a folder \\(with a slash at its end\\)"):
         tok.save(tmp_path / f"m.{ending}")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 TEXT = "the lower the lowest the newest " * 50
-SIZES = ["vocabulary", "model", "lists", "seed", "chat_templates", "workers", "cache_bytes"]
+SIZES = ["vocabulary", "model", "lists", "seed", "image", "chat_templates", "workers", "cache_bytes"]
 
 
 @pytest.fixture
@@ -26,9 +26,11 @@ def test_memory_usage_counts_what_is_looked_up(native: Any, saved: Path) -> None
     assert list(before) == [*SIZES, "hits", "misses"]
     assert before["cache_bytes"] == 32 * 2**20
     assert (before["hits"], before["misses"], before["workers"]) == (0, 0, 0)
-    assert all(before[name] > 0 for name in ("vocabulary", "model", "lists", "seed"))
+    assert all(before[name] > 0 for name in ("vocabulary", "model", "seed"))
+    assert (before["lists"], before["image"]) == (0, 0)
     tok.encode(TEXT + "unheard-of")
     once = tok.memory_usage()
+    assert once["lists"] > 0
     assert once["hits"] + once["misses"] > 300
     assert 0 < once["misses"] < 20
     assert 0 < once["workers"] <= once["cache_bytes"]

@@ -1,6 +1,6 @@
-//! Compiles a description into an engine. In: a [`Description`] and the caller's hooks. Out: an
-//! [`Engine`], or the error of an invalid description. This is the only module that chooses between
-//! the implementations of a stage.
+//! Compiles a description into an engine. In: a [`Description`] and the caller's hooks, or the image of an engine
+//! that was compiled before. Out: an [`Engine`], or the error of an invalid description. This is the only module that
+//! chooses between the implementations of a stage.
 use crate::decode::Chain;
 use crate::description::{AddedToken, Additions, Description, Merges, Split};
 use crate::engine::{AddedSet, Engine, Raw, Stages};
@@ -14,6 +14,7 @@ use crate::pretokenize::{PreTokenizers, STEPS_LIMIT, only_splits};
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched, Watch};
+use tokenmill_kernels::image::ImageReader;
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 /// Checks a description and compiles it. Cost: proportional to the vocabulary.
@@ -75,6 +76,39 @@ pub fn compile_with_additions(
     watch.poll()?;
     let (vocabulary, model) = tables(&description, ticker)?;
     watch.poll()?;
+    let (stages, hooks) = stages(&description, hooks, (vocabulary, model), None, ticker)?;
+    Ok(Engine::new(description, hooks, stages))
+}
+
+/// The engine whose tables [`Engine::write_tables`] wrote to an image, which is read from where they begin. In: its
+/// description [without tables](Description::without_tables). The tables stay parts of the image.
+///
+/// # Errors
+/// As [`compile_watched`]; if the parts of the image contradict each other.
+pub fn from_image(
+    mut description: Description,
+    mut image: ImageReader,
+    hooks: &Hooks,
+    watch: &dyn Watch,
+) -> Result<Engine> {
+    let ticker = &mut Ticker::new(watch);
+    description.read_tables(&mut image)?;
+    let vocabulary = Vocabulary::read_tables(&description, &mut image)?;
+    let model = Model::read(&description.model, &vocabulary, &mut image)?;
+    let (stages, hooks) = stages(&description, hooks, (vocabulary, model), Some(&mut image), ticker)?;
+    let engine = Engine::read(description, hooks, stages, &mut image)?;
+    image.end()?;
+    Ok(engine)
+}
+
+/// The stages of a valid description, around its tables; and the hooks that it names.
+fn stages(
+    description: &Description,
+    hooks: &Hooks,
+    (vocabulary, model): (Vocabulary, Model),
+    image: Option<&mut ImageReader>,
+    ticker: &mut Ticker<'_>,
+) -> Result<(Stages, Hooks)> {
     let normalizers = Normalizers::compile(&description.normalizer, hooks).map_err(|e| e.at("normalizer"))?;
     let added = &description.added_tokens;
     let is_one_pass = normalizers.is_empty() && may_be_found_at_once(added);
@@ -98,7 +132,7 @@ pub fn compile_with_additions(
             }
             literal => Ok(literal),
         })?;
-    watch.poll()?;
+    ticker.watch().poll()?;
     // Usually special tokens are all that is searched for in raw text.
     let is_special_alone = added_in_raw.is_special() && added_in_normalized.is_empty();
     let special = if is_special_alone {
@@ -107,23 +141,25 @@ pub fn compile_with_additions(
         let special = added.iter().filter(|token| token.is_special);
         LiteralMatcher::new(special.map(|token| token.content.as_str()))?
     };
-    let splitter = splitter(&description)?;
+    let splitter = splitter(description)?;
     let pre_tokenizers = if splitter.is_some() {
         PreTokenizers::default()
     } else {
         PreTokenizers::compile(&description.pre_tokenizer, hooks).map_err(|e| e.at("pre_tokenizer"))?
     };
-    let raw = if added_in_normalized.is_empty() {
-        let (stages, tables) = ((&normalizers, &pre_tokenizers), (&model, &vocabulary));
-        Raw::new(&description, stages, tables, ticker)?
-    } else {
-        None
+    let before_model = (&normalizers, &pre_tokenizers);
+    let raw = match image {
+        Some(image) => Raw::read(description, before_model, &model, image)?,
+        None if added_in_normalized.is_empty() => {
+            Raw::new(description, before_model, (&model, &vocabulary), ticker)?
+        }
+        None => None,
     };
     let splits_everything = splitter.as_ref().is_some_and(|splitter| splitter.plan() != Plan::Backtracking);
     let spells_everything = splits_everything && normalizers.never_fails() && model.is_byte_complete();
     let mut chain = Chain::compile(&description.decoding, &description.model).map_err(|e| e.at("decoder"))?;
     if description.defaults.clean_up_spaces {
-        chain = Some(Chain::cleaning(chain, &description)?);
+        chain = Some(Chain::cleaning(chain, description)?);
     }
     let post_processors =
         PostProcessors::compile(&description.post_processor).map_err(|e| e.at("post_processor"))?;
@@ -141,9 +177,8 @@ pub fn compile_with_additions(
         special,
         vocabulary,
     };
-    let hooks = hooks.named_by(&description);
-    watch.poll()?;
-    Ok(Engine::new(description, hooks, stages))
+    ticker.watch().poll()?;
+    Ok((stages, hooks.named_by(description)))
 }
 
 /// The splitter, if pre-tokenization does nothing but split.

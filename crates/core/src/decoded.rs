@@ -6,6 +6,8 @@
 //! Many ids are decoded in two passes. The first reads one byte per token, and returns the size of
 //! the output and whether it is ASCII. The second copies tokens, sixteen bytes at a time where
 //! possible.
+use tokenmill_kernels::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
+
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, to_u32};
 
@@ -25,13 +27,13 @@ const GROUP: usize = 128;
 #[derive(Debug)]
 pub(crate) struct DecodedTokens {
     /// Ascending ids, whose positions are the slots; `None` if each id is its own slot.
-    sparse: Option<Vec<TokenId>>,
+    sparse: Option<Array<TokenId>>,
     /// Number of ids that exist.
     count: usize,
     /// The bytes of a slot are `arena[offsets[slot]..offsets[slot + 1]]`.
-    arena: Vec<u8>,
-    offsets: Vec<u32>,
-    shapes: Vec<u8>,
+    arena: Array<u8>,
+    offsets: Array<u32>,
+    shapes: Array<u8>,
 }
 
 /// Size of the output for some ids.
@@ -48,7 +50,9 @@ pub struct DecodedSize {
 pub(crate) struct DecodedTokensBuilder {
     /// `None` as long as each id is its own slot.
     ids: Option<Vec<TokenId>>,
-    tokens: DecodedTokens,
+    arena: Vec<u8>,
+    offsets: Vec<u32>,
+    shapes: Vec<u8>,
 }
 
 impl DecodedTokens {
@@ -56,16 +60,8 @@ impl DecodedTokens {
     pub(crate) fn with_capacity(tokens: usize, bytes: usize) -> DecodedTokensBuilder {
         let mut offsets = Vec::with_capacity(tokens + 1);
         offsets.push(0);
-        DecodedTokensBuilder {
-            ids: None,
-            tokens: Self {
-                sparse: None,
-                count: 0,
-                arena: Vec::with_capacity(bytes + COPIED),
-                offsets,
-                shapes: Vec::with_capacity(tokens),
-            },
-        }
+        let (arena, shapes) = (Vec::with_capacity(bytes + COPIED), Vec::with_capacity(tokens));
+        DecodedTokensBuilder { ids: None, arena, offsets, shapes }
     }
 
     /// Number of ids that exist.
@@ -75,8 +71,8 @@ impl DecodedTokens {
 
     /// Heap bytes held.
     pub(crate) fn memory(&self) -> usize {
-        let ids = self.sparse.as_ref().map_or(0, |ids| 4 * ids.capacity());
-        ids + self.arena.capacity() + 4 * self.offsets.capacity() + self.shapes.capacity()
+        let ids = self.sparse.as_ref().map_or(0, Array::memory);
+        ids + self.arena.memory() + self.offsets.memory() + self.shapes.memory()
     }
 
     /// Does this id exist?
@@ -254,32 +250,32 @@ impl DecodedTokensBuilder {
         let length = u8::try_from(bytes.len()).map_or(LONG, |length| length.min(LONG));
         let not_ascii = if bytes.is_ascii() { 0 } else { NOT_ASCII };
         let special = if is_special { SPECIAL } else { 0 };
-        let slot = to_u32(self.tokens.shapes.len());
+        let slot = to_u32(self.shapes.len());
         if self.ids.is_some() || id != slot {
             self.ids.get_or_insert_with(|| (0..slot).collect()).push(id);
         }
-        self.tokens.shapes.push(length | not_ascii | special);
-        self.tokens.arena.extend_from_slice(bytes);
-        self.tokens.offsets.push(to_u32(self.tokens.arena.len()));
+        self.shapes.push(length | not_ascii | special);
+        self.arena.extend_from_slice(bytes);
+        self.offsets.push(to_u32(self.arena.len()));
     }
 
     /// Builds the table.
-    pub(crate) fn finish(self) -> DecodedTokens {
-        let Self { ids, mut tokens } = self;
-        tokens.arena.extend_from_slice(&[0; COPIED]);
-        tokens.count = tokens.shapes.len();
-        let Some(ids) = ids else { return tokens };
-        let last = ids.last().map_or(0, |&last| last as usize);
-        if last > 4 * ids.len() + 65_536 {
-            tokens.sparse = Some(ids);
-        } else {
-            tokens.spread(&ids, last);
+    pub(crate) fn finish(mut self) -> DecodedTokens {
+        self.arena.extend_from_slice(&[0; COPIED]);
+        let count = self.shapes.len();
+        let mut sparse = None;
+        if let Some(ids) = self.ids.take() {
+            let last = ids.last().map_or(0, |&last| last as usize);
+            if last > 4 * ids.len() + 65_536 {
+                sparse = Some(ids.into());
+            } else {
+                self.spread(&ids, last);
+            }
         }
-        tokens
+        let Self { ids: _, arena, offsets, shapes } = self;
+        DecodedTokens { sparse, count, arena: arena.into(), offsets: offsets.into(), shapes: shapes.into() }
     }
-}
 
-impl DecodedTokens {
     /// Gives each id its own slot, and unused ids an empty one.
     fn spread(&mut self, ids: &[TokenId], last: usize) {
         let mut offsets = Vec::with_capacity(last + 2);
@@ -292,6 +288,29 @@ impl DecodedTokens {
         }
         offsets.extend(self.offsets.last());
         (self.offsets, self.shapes) = (offsets, shapes);
+    }
+}
+
+impl InImage for DecodedTokens {
+    fn write(&self, image: &mut ImageWriter) {
+        image.number(u64::from(self.sparse.is_some()));
+        if let Some(ids) = &self.sparse {
+            image.array(ids);
+        }
+        image.number(self.count as u64);
+        image.array(&self.arena);
+        image.array(&self.offsets);
+        image.array(&self.shapes);
+    }
+
+    fn read(image: &mut ImageReader) -> std::result::Result<Self, ImageError> {
+        let sparse = if image.number_below(2)? == 1 { Some(image.array()?) } else { None };
+        let count = image.number()? as usize;
+        let (arena, offsets, shapes) = (image.array()?, image.array::<u32>()?, image.array::<u8>()?);
+        if offsets.len() != shapes.len() + 1 {
+            return Err(ImageError::Inconsistent("decoded tokens have another number of offsets"));
+        }
+        Ok(Self { sparse, count, arena, offsets, shapes })
     }
 }
 

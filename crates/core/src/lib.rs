@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aligned;
+mod bits;
 pub mod budget;
 pub mod byte_alphabet;
 pub mod charsmap;
@@ -42,4 +43,4 @@ pub mod watch;
 
 #[cfg(unix)]
 pub use tokenmill_kernels::is_readable_within;
-pub use tokenmill_kernels::{MadeOnce, U32Array, cpu, sorting, try_alloc};
+pub use tokenmill_kernels::{MadeOnce, U32Array, cpu, image, sorting, try_alloc};

@@ -10,6 +10,7 @@ use crate::description::{
     AddedToken, Alphabet, Decoding, Description, EndOfWord, EndOfWordForm, Merges, TokenList,
 };
 use crate::ids::{NO_ID, TokenId, to_u32};
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::{MadeOnce, sorting};
 
 /// The ids and bytes of one tokenizer.
@@ -26,8 +27,7 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Builds the vocabulary of a valid description.
     pub fn new(description: &Description) -> Self {
-        let tokens = Arc::clone(description.model.tokens());
-        let added = description.added_tokens.clone();
+        let (tokens, added) = (description.model.tokens(), &description.added_tokens);
         let endings = Endings::of(description);
         let is_byte_level = description.is_byte_level();
         let size = tokens.size() + added.iter().map(|token| token.content.len()).sum::<usize>();
@@ -52,14 +52,33 @@ impl Vocabulary {
                 decoded.push(id, &bytes[..bytes.len() - endings.length(first)], false);
             }
         }
-        let decoded = decoded.finish();
+        Self::of(description, decoded.finish())
+    }
+
+    fn of(description: &Description, decoded: DecodedTokens) -> Self {
         Self {
-            written_in_byte_alphabet: is_byte_level,
-            tokens,
-            added,
+            written_in_byte_alphabet: description.is_byte_level(),
+            tokens: Arc::clone(description.model.tokens()),
+            added: description.added_tokens.clone(),
             added_by_content: MadeOnce::new(),
             decoded,
         }
+    }
+
+    /// Appends the tables to an image.
+    pub(crate) fn write_tables(&self, image: &mut ImageWriter) {
+        self.decoded.write(image);
+    }
+
+    /// The tables of an image, for the same description.
+    ///
+    /// # Errors
+    /// If the parts of the image contradict each other.
+    pub(crate) fn read_tables(
+        description: &Description,
+        image: &mut ImageReader,
+    ) -> std::result::Result<Self, ImageError> {
+        DecodedTokens::read(image).map(|decoded| Self::of(description, decoded))
     }
 
     /// Number of ids that exist.
@@ -279,7 +298,7 @@ impl Endings {
             .collect();
         // The parts of a merge precede it in the list, so one pass is enough.
         if let Merges::Listed(merges) = &model.merges {
-            for merge in merges {
+            for merge in merges.iter() {
                 let index = |id| model.tokens.index_of(id);
                 if let (Some(result), Some(right)) = (index(merge.result), index(merge.right)) {
                     // Where tokens share an id, this need not be the token that the merge makes.
@@ -344,7 +363,7 @@ mod tests {
         let tokens =
             TokenList::from_entries(tokens.map(|(id, token)| (id, token.as_bytes().to_vec())).into());
         let end_of_word = Some(EndOfWord { symbol: "</w>".to_owned(), form: EndOfWordForm::Suffix });
-        let merges = Merges::Listed(vec![Merge { left: 0, right: 1, result: 2 }]);
+        let merges = Merges::listed(vec![Merge { left: 0, right: 1, result: 2 }]);
         let model = BpeDescription::plain(Alphabet::Chars { end_of_word }, tokens, merges);
         let vocabulary = Vocabulary::new(&Description::of_bpe(&Split::Whole, model));
         assert_eq!(vocabulary.decoded(1), Some(&b"b"[..]));

@@ -97,11 +97,16 @@ const FILES: [(&str, &str, &Known); 8] = [
 
 /// The sha256 of bytes, in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    let mut digest = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(digest, "{byte:02x}");
+    hex(&Sha256::digest(bytes))
+}
+
+/// Bytes in lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
     }
-    digest
+    digits
 }
 
 /// Looks up a published file by its bytes.

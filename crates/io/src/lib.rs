@@ -18,6 +18,7 @@ mod folder;
 mod formats;
 mod gaps;
 mod gguf;
+mod image;
 mod known_files;
 mod limits;
 mod load;
@@ -43,7 +44,7 @@ mod verify;
 mod vocab_merges;
 mod vocab_txt;
 
-pub use load::{LoadOptions, load, load_tokenizer_json, parse_bytes};
+pub use load::{LoadOptions, load, load_state, load_tokenizer_json, parse_bytes};
 pub use manifest::{Annotations, Mismatch};
 pub use report::{Finding, Report};
 pub use save::{Format, SaveOptions, manifest_of, save};

@@ -1,4 +1,5 @@
 //! Which file of a folder has the vocabulary.
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::error::{Defect, Error, Result};
@@ -23,6 +24,23 @@ pub(crate) fn by_preference(names: &[String]) -> Vec<&str> {
     names
 }
 
+/// The names of the files in a folder that are accepted if there is one of them.
+///
+/// # Errors
+/// Errors of the operating system, with the path.
+pub(crate) fn by_ending(folder: &Path) -> Result<Vec<OsString>> {
+    let in_folder = |error: std::io::Error| Error::from(error).in_file(folder);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(in_folder)? {
+        let name = entry.map_err(in_folder)?.file_name();
+        let ending = Path::new(&name).extension().and_then(|ending| ending.to_str());
+        if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
 /// The path of the file with the vocabulary.
 ///
 /// # Errors
@@ -38,16 +56,8 @@ pub(crate) fn file_in(files: &Snapshot<'_>) -> Result<PathBuf> {
             return Ok(folder.join(name));
         }
     }
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| Error::from(error).in_file(folder))? {
-        let path = entry.map_err(|error| Error::from(error).in_file(folder))?.path();
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
-            found.push(path);
-        }
-    }
-    match found.as_slice() {
-        [one] => Ok(one.clone()),
+    match by_ending(folder)?.as_slice() {
+        [one] => Ok(folder.join(one)),
         [] => {
             let reason =
                 format!("the folder holds no {}, .{} file", IN_FOLDERS.join(", "), ENDINGS.join(", ."));

@@ -4,9 +4,11 @@
 //! is reported with [`Report::tolerate`], which returns an error in strict loading.
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{Decoding, Description, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::pattern::known::name_given;
 
 use crate::manifest::Annotations;
 
@@ -38,6 +40,51 @@ pub struct Finding {
     pub field: String,
     /// What was found, and how it was read.
     pub reason: String,
+}
+
+/// A report as an image keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SavedReport {
+    files: Vec<(String, Vec<String>)>,
+    /// Kind, file, field and reason of each.
+    tolerated: Vec<[String; 4]>,
+    notes: Vec<String>,
+    split_name: Option<String>,
+    annotations: Annotations,
+}
+
+impl SavedReport {
+    pub(crate) fn of(report: &Report) -> Self {
+        let finding = |Finding { defect, file, field, reason }: &Finding| {
+            [defect.as_str().to_owned(), file.clone(), field.clone(), reason.clone()]
+        };
+        Self {
+            files: report.files.clone(),
+            tolerated: report.tolerated.iter().map(finding).collect(),
+            notes: report.notes.clone(),
+            split_name: report.split_name.map(str::to_owned),
+            annotations: report.annotations.clone(),
+        }
+    }
+
+    /// `None` if it names a kind of defect or a split that does not exist.
+    pub(crate) fn into_report(self) -> Option<Report> {
+        let finding = |[kind, file, field, reason]: [String; 4]| {
+            Some(Finding { defect: Defect::by_name(&kind)?, file, field, reason })
+        };
+        let split_name = match &self.split_name {
+            Some(name) => Some(name_given(name)?),
+            None => None,
+        };
+        Some(Report {
+            files: self.files,
+            tolerated: self.tolerated.into_iter().map(finding).collect::<Option<_>>()?,
+            notes: self.notes,
+            split_name,
+            annotations: self.annotations,
+            ..Report::default()
+        })
+    }
 }
 
 /// Maximum number of listed findings of one kind at one place; further ones are counted.
@@ -201,6 +248,27 @@ mod tests {
         let error = report.tolerate(Defect::Ignored, "x", "has no effect").unwrap_err();
         assert_eq!(error.field.to_string(), "x");
         assert_eq!(error.path.as_deref(), Some(Path::new("folder/a.json")));
+    }
+
+    #[test]
+    fn a_saved_report_says_the_same() {
+        let mut report = Report::default();
+        report.set_file("a.json");
+        report.add_part("model");
+        for defect in ["cannot-hold", "type", "ignored"].map(|name| Defect::by_name(name).unwrap()) {
+            report.tolerate(defect, "x", "has no effect").unwrap();
+        }
+        report.note("it is read");
+        report.set_split_name("gpt2");
+        report.set_annotations(
+            Annotations::default().with_given(r#"{"think_end_id": 7, "corpus": [1]}"#).unwrap(),
+        );
+        let saved = serde_json::to_vec(&SavedReport::of(&report)).unwrap();
+        let again = serde_json::from_slice::<SavedReport>(&saved).unwrap().into_report().unwrap();
+        assert_eq!(Report { file: "a.json".to_owned(), ..again }, report);
+        let mut other = SavedReport::of(&report);
+        other.tolerated[0][0] = "no kind".to_owned();
+        assert!(other.into_report().is_none());
     }
 
     #[test]

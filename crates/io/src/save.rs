@@ -12,7 +12,7 @@ use crate::files::{self, FolderWriter, SavedFile, Snapshot, Source, Target};
 use crate::folder::LOSSY;
 use crate::manifest::{self, Annotations, Facts, FileEntry, SETTINGS};
 use crate::{
-    chat_files, dialects, folder, gguf, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_merges,
+    chat_files, dialects, folder, gguf, image, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_merges,
     vocab_txt,
 };
 
@@ -28,6 +28,7 @@ const MERGES: &str = "merges.txt";
 const VOCAB_TXT: &str = "vocab.txt";
 const GGUF: &str = "tokenizer.gguf";
 const TEKKEN: &str = "tekken.json";
+const IMAGE: &str = "tokenizer.tokenmill";
 
 /// A format to save in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub enum Format {
     Gguf,
     /// Ranks behind special tokens, as Mistral has them.
     Tekken,
+    /// The compiled tokenizer, for this release and this kind of machine.
+    Image,
 }
 
 impl Format {
@@ -59,6 +62,7 @@ impl Format {
             "vocab.txt" => Some(Self::VocabTxt),
             "gguf" => Some(Self::Gguf),
             "tekken" => Some(Self::Tekken),
+            "image" => Some(Self::Image),
             _ => None,
         }
     }
@@ -77,6 +81,7 @@ impl Format {
         match path.extension()?.to_str()? {
             "json" => Some(Self::TokenizerJson),
             "tiktoken" => Some(Self::Tiktoken),
+            "tokenmill" => Some(Self::Image),
             "model" => Some(Self::SentencePiece),
             "gguf" => Some(Self::Gguf),
             _ => None,
@@ -166,9 +171,13 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions<'_>, watch: &dyn 
             && may_name_folder(path));
     let of_folder = || (is_folder || is_stream).then(|| Format::of_folder(engine));
     let Some(format) = options.format.or(by_path).or_else(of_folder) else {
-        let reason = "no format goes by this name; use a folder (with a slash at its end), vocab.txt, a name that ends in .json, .model, .gguf or .tiktoken, or format=";
+        let reason = "no format goes by this name; use a folder (with a slash at its end), vocab.txt, a name that ends in .json, .model, .gguf, .tiktoken or .tokenmill, or format=";
         return Err(Error::format(Defect::Unknown, reason).in_file(path));
     };
+    if is_folder && format == Format::Image {
+        let reason = "an image is one file; save to a name that ends in .tokenmill";
+        return Err(Error::format(Defect::CannotHold, reason).in_file(path));
+    }
     let (files, converted) =
         contents(engine, is_folder, format, options.lossy).map_err(|error| error.in_file(path))?;
     let saving = Saving { engine: converted.as_ref().unwrap_or(engine), options, watch };
@@ -242,6 +251,7 @@ fn contents(
         Format::VocabTxt => vec![(VOCAB_TXT, vocab_txt::write(engine.description(), lossy)?)],
         Format::Gguf => vec![(GGUF, gguf::write(engine, lossy)?)],
         Format::Tekken => vec![(TEKKEN, tekken::write(engine, lossy)?)],
+        Format::Image => vec![(IMAGE, image::write(engine, &[])?)],
         Format::VocabMerges => {
             let (vocab, merges) = vocab_merges::write(engine)?;
             vec![(VOCAB, vocab), (MERGES, merges)]
@@ -251,8 +261,8 @@ fn contents(
     .map(|(name, bytes)| (name.into(), bytes))
     .collect::<Vec<SavedFile>>();
     match of_templates {
-        // They are in its keys.
-        _ if format == Format::Gguf => {}
+        // They are in the file.
+        _ if matches!(format, Format::Gguf | Format::Image) => {}
         Some(of_templates) if is_folder => files.extend(of_templates),
         // These are saved in tokenizer_config.json.
         None if is_folder && format == Format::TokenizerJson => {}

@@ -3,7 +3,6 @@
 //! In: a folder. Out: what differs, or the text of a manifest. Nothing is written unless that is asked for.
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -12,6 +11,7 @@ use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::watch::Watch;
 
 use crate::files::{FolderWriter, Snapshot};
+use crate::known_files::hex;
 use crate::load::{LoadOptions, load_folder, take_folder};
 use crate::main_file::by_preference;
 use crate::manifest::{self, Annotations, Entries, Facts, FileEntry, Mismatch};
@@ -47,11 +47,7 @@ fn entry(files: &Snapshot<'_>, name: &str) -> Result<FileEntry> {
             hash.update(&block[..read]);
             bytes += read as u64;
         }
-        let mut text = String::with_capacity(64);
-        for byte in hash.finalize() {
-            let _ = write!(text, "{byte:02x}");
-        }
-        Ok(FileEntry::new(bytes, text))
+        Ok(FileEntry::new(bytes, hex(&hash.finalize())))
     };
     hash().map_err(|error| error.in_file(&files.path(name)))
 }

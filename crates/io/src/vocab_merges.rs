@@ -126,7 +126,7 @@ pub(crate) fn describe(
     }
     AddedToken::sort_by_id(&mut added_tokens);
     let model =
-        BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::Listed(merges));
+        BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::listed(merges));
     Ok(Description { added_tokens, ..Description::of_bpe(split, model) })
 }
 

@@ -105,7 +105,7 @@ fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
     let model = BpeDescription::plain(
         Alphabet::Chars { end_of_word },
         tokens(&["_", "I", "\u{307}", "a", " "]),
-        Merges::Listed(vec![]),
+        Merges::listed(vec![]),
     );
     let mut description = Description::of_bpe(&Split::Whole, model);
     description.normalizer = vec![Normalizer::Nfkd(UnicodeTables::Current)];

@@ -131,7 +131,7 @@ pub(crate) fn from_merges(
         };
         listed.push(Merge { left: id(&left)?, right: id(&right)?, result: id(&joined)? });
     }
-    describe(py, TokenList::from_entries(entries), Merges::Listed(listed), &split)
+    describe(py, TokenList::from_entries(entries), Merges::listed(listed), &split)
 }
 
 /// Reads a sequence of pairs.
@@ -208,5 +208,5 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
             .try_push_joined(merge.result, merge.left as usize, merge.right as usize)
             .map_err(|error| raise(py, error.at("pairs")))?;
     }
-    describe(py, tokens, Merges::Listed(merges), &split)
+    describe(py, tokens, Merges::listed(merges), &split)
 }

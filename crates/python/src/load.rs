@@ -3,7 +3,6 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tokenmill_core::compile::compile_watched;
 use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::LoadOptions;
@@ -17,7 +16,8 @@ use crate::watch::run_long;
 /// Loads a tokenizer file or folder; see `tokenmill.load`. `additions` has the keyword arguments of
 /// `Tokenizer.with_special_tokens`.
 #[pyfunction]
-#[pyo3(signature = (path, *, split = None, additions, strict = false, hooks = None, cache_bytes = None))]
+#[pyo3(signature = (path, *, split = None, additions, strict = false, hooks = None, cache_bytes = None, image_dir = None))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn load_file(
     py: Python<'_>,
     path: PathBuf,
@@ -26,6 +26,7 @@ pub(crate) fn load_file(
     strict: bool,
     hooks: Option<&Bound<'_, PyAny>>,
     cache_bytes: Option<&Bound<'_, PyAny>>,
+    image_dir: Option<PathBuf>,
 ) -> PyResult<Tokenizer> {
     let cache_bytes = convert::length(cache_bytes, "cache_bytes")?;
     let mut known = PyHooks::registered(py)?;
@@ -40,6 +41,7 @@ pub(crate) fn load_file(
         names_all_special: false,
         strict,
         hooks: known.table(py)?,
+        image_dir,
     };
     let (engine, report) = run_long(py, None, |watch| tokenmill_io::load(&path, &options, watch))?;
     let engine = engine.with_cache_bytes(cache_bytes);
@@ -47,6 +49,7 @@ pub(crate) fn load_file(
     let split_name = asked.or(report.split_name());
     let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name);
     let tokenizer = tokenizer.with_annotations(report.annotations().clone());
+    let tokenizer = tokenizer.with_image_dir(options.image_dir);
     Ok(tokenizer.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
@@ -63,15 +66,22 @@ pub(crate) fn from_tokenizer_json(
     Ok(Tokenizer::new(py, engine, None)?.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
-/// Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by.
+/// Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by, `image_dir`
+/// the folder of images that it was loaded with.
 #[pyfunction]
-#[pyo3(signature = (state, split = None, /))]
-pub(crate) fn from_state(py: Python<'_>, state: &[u8], split: Option<&str>) -> PyResult<Tokenizer> {
+#[pyo3(signature = (state, split = None, image_dir = None, /))]
+pub(crate) fn from_state(
+    py: Python<'_>,
+    state: &[u8],
+    split: Option<&str>,
+    image_dir: Option<PathBuf>,
+) -> PyResult<Tokenizer> {
     let known = PyHooks::registered(py)?;
     let table = known.table(py)?;
-    let engine =
-        run_long(py, None, |watch| compile_watched(tokenmill_io::state::parse(state)?, &table, watch))?;
+    let load = |watch: &dyn Watch| tokenmill_io::load_state(state, &table, image_dir.as_deref(), watch);
+    let engine = run_long(py, None, load)?;
     let hooks = known.named_by(py, engine.description());
     let split_name = split.and_then(name_given);
-    Ok(Tokenizer::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name))
+    let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name);
+    Ok(tokenizer.with_image_dir(image_dir))
 }

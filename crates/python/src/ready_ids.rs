@@ -1,4 +1,4 @@
-//! The `int` objects of ids, made once and shared by all lists.
+//! The `int` objects of ids, made with the first list and shared by all lists.
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,6 +6,7 @@ use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
 use tokenmill_core::vocabulary::Vocabulary;
+use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::{list_of_ids, lists_of_ids, numbers, objects};
 use crate::exceptions::out_of_memory;
@@ -17,27 +18,39 @@ const INT: usize = 32;
 /// The `int` objects of the ids 0, 1, 2, ... of a tokenizer. Lists of ids reuse them, which takes a
 /// fifth of the time of making new objects.
 #[pyclass(frozen, module = "tokenmill._core")]
-pub(crate) struct ReadyIds(Vec<Py<PyInt>>);
+pub(crate) struct ReadyIds {
+    count: usize,
+    /// Made with the first list: a process that wants arrays needs none.
+    ints: MadeOnce<Vec<Py<PyInt>>>,
+}
 
 impl ReadyIds {
     /// The objects for a vocabulary. If a few ids are far above the number of ids, these are left out.
     pub(crate) fn new(py: Python<'_>, vocabulary: &Vocabulary) -> PyResult<Py<Self>> {
         let count = vocabulary.max_id().map_or(0, |id| id as usize + 1).min(4 * vocabulary.len() + 1024);
-        let mut ints = try_alloc::vec(count).map_err(out_of_memory)?;
-        for id in 0..count {
+        Py::new(py, Self { count, ints: MadeOnce::new() })
+    }
+
+    fn ints(&self, py: Python<'_>) -> PyResult<&[Py<PyInt>]> {
+        if let Some(ints) = self.ints.get() {
+            return Ok(ints);
+        }
+        let mut ints = try_alloc::vec(self.count).map_err(out_of_memory)?;
+        for id in 0..self.count {
             ints.push(objects::int(py, id)?.cast_into()?.unbind());
         }
-        Py::new(py, Self(ints))
+        Ok(self.ints.get_or_make(|| ints))
     }
 
     /// Memory in bytes: a pointer and an object per id.
     pub(crate) fn memory(&self) -> usize {
-        self.0.capacity() * size_of::<Py<PyInt>>() + self.0.len() * INT
+        let ints = self.ints.get();
+        ints.map_or(0, |ints| ints.capacity() * size_of::<Py<PyInt>>() + ints.len() * INT)
     }
 
     /// A new list of ids.
     pub(crate) fn list<'py>(&self, py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
-        list_of_ids(py, ids, &self.0)
+        list_of_ids(py, ids, self.ints(py)?)
     }
 }
 
@@ -55,8 +68,8 @@ impl ReadyIds {
         let bounds = numbers(py, &PyBuffer::<i64>::get(row_offsets)?)?;
         // The ids are read in place: a copy would take a fifth of the time of making the lists.
         match output::flat_ids(ids)? {
-            Some(array) => lists_of_ids(py, rows(array.as_slice()?, &bounds), &self.0),
-            None => lists_of_ids(py, rows(&ids::ids(ids, None)?, &bounds), &self.0),
+            Some(array) => lists_of_ids(py, rows(array.as_slice()?, &bounds), self.ints(py)?),
+            None => lists_of_ids(py, rows(&ids::ids(ids, None)?, &bounds), self.ints(py)?),
         }
     }
 }

@@ -232,7 +232,7 @@ proptest! {
 fn byte_tokens_after_unknown_text_are_no_cut() {
     let tokens = ["<unk>", "<0x20>", "x"].map(|token| token.as_bytes().to_vec());
     let tokens = TokenList::from_entries((0..).zip(tokens).collect());
-    let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, Merges::Listed(vec![]));
+    let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, Merges::listed(vec![]));
     let model = BpeDescription { unk: Some(0), fuse_unk: true, byte_fallback: true, ..plain };
     let engine = compile(Description::of_bpe(&known::split_from("none"), model)).unwrap();
     let mut ids = Vec::new();

@@ -20,7 +20,7 @@ mod texts;
 mod tokens;
 mod trees;
 
-use crate::description::{Description, Merge};
+use crate::description::{Description, MergeList};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -188,7 +188,7 @@ impl Search<'_> {
         };
         let is_proof = is_same_model && self.differs.is_model_alone();
         // A list with redundant merges, or merges by id, may come to the same merges in the same order.
-        let are_of_both = |merges: Vec<Merge>| self.a.merges_by(&merges) && self.b.merges_by(&merges);
+        let are_of_both = |merges: MergeList| self.a.merges_by(&merges) && self.b.merges_by(&merges);
         if is_proof && (self.a.merges().is_ok_and(are_of_both) || self.b.merges().is_ok_and(are_of_both)) {
             return Ok(true);
         }

@@ -139,7 +139,7 @@ impl MergeChanges {
     pub fn of(a: &Engine, b: &Engine) -> Self {
         let (Ok(merges_a), Ok(merges_b)) = (a.merges(), b.merges()) else { return Self::default() };
         let parts = |engine: &'_ Engine,
-                     merges: &'_ [crate::description::Merge]|
+                     merges: &'_ crate::description::MergeList|
          -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
             let (bpe, added) = (engine.bpe().ok()?, &engine.description().added_tokens);
             let parts: Result<Vec<_>> = bpe.parts_of(merges, added).collect();

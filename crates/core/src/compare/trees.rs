@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use crate::description::{Merge, TokenList};
+use crate::description::{MergeList, TokenList};
 use crate::ids::to_u32;
 
 /// No token, and the place of a token that merging does not make.
@@ -25,7 +25,7 @@ pub(super) struct Trees {
 
 impl Trees {
     /// The trees of merges that are in the order in which they are made. `None` if a part or a product is no token.
-    pub(super) fn new(merges: &[Merge], tokens: &TokenList) -> Option<Self> {
+    pub(super) fn new(merges: &MergeList, tokens: &TokenList) -> Option<Self> {
         let mut trees = Self {
             parts: vec![None; tokens.len()],
             place: vec![NONE; tokens.len()],

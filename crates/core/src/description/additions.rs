@@ -190,7 +190,7 @@ mod tests {
 
     fn described() -> Description {
         let tokens = TokenList::from_entries((0..=255).map(|byte: u8| (byte.into(), vec![byte])).collect());
-        let model = BpeDescription::plain(Alphabet::Bytes, tokens, Merges::Listed(Vec::new()));
+        let model = BpeDescription::plain(Alphabet::Bytes, tokens, Merges::listed(Vec::new()));
         Description::of_bpe(&Split::Whole, model)
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use super::{AddedToken, BpeDescription, Merge, TokenList};
+use super::{AddedToken, BpeDescription, Merge, MergeList, TokenList};
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 
@@ -24,16 +24,16 @@ impl BpeDescription {
     /// A format error at the index of a merge whose parts do not join to its result.
     pub fn parts_of<'a>(
         &'a self,
-        merges: &'a [Merge],
+        merges: &'a MergeList,
         added: &'a [AddedToken],
     ) -> impl Iterator<Item = Result<MergeParts<'a>>> + 'a {
         let mut found: Option<Found<'a>> = None;
         merges.iter().enumerate().map(move |(i, merge)| {
-            if let Some(parts) = self.plain_parts(merge, added) {
+            if let Some(parts) = self.plain_parts(&merge, added) {
                 return parts.map_err(|error| error.at_index(i));
             }
             let found = found.get_or_insert_with(|| self.find_parts(merges, added));
-            found.get(merge).copied().ok_or_else(|| self.fault(merge, added).at_index(i))
+            found.get(&merge).copied().ok_or_else(|| self.fault(&merge, added).at_index(i))
         })
     }
 
@@ -61,7 +61,7 @@ impl BpeDescription {
     }
 
     /// All ways to cut the results of merges whose ids are shared.
-    fn find_parts<'a>(&'a self, merges: &[Merge], added: &'a [AddedToken]) -> Found<'a> {
+    fn find_parts<'a>(&'a self, merges: &MergeList, added: &'a [AddedToken]) -> Found<'a> {
         let contents = added.iter().map(|token| (token.id, token.content.as_bytes()));
         let mut by_bytes: HashMap<&[u8], Vec<TokenId>, FixedState> = HashMap::default();
         for (id, bytes) in self.tokens.iter().chain(contents) {

@@ -12,6 +12,7 @@ mod hook;
 mod hook_name;
 mod idle_parts;
 mod limits;
+mod merge_list;
 mod merge_parts;
 mod model;
 mod normalizer;
@@ -19,6 +20,7 @@ mod post_processor;
 mod pre_tokenizer;
 mod roles;
 mod special_tokens;
+mod tables;
 mod tokens;
 mod validate;
 
@@ -28,10 +30,11 @@ pub use chat::ChatTemplates;
 pub use decoder::{Decoder, Decoding};
 pub use hook_name::HookName;
 pub use limits::{CallLimits, Padding, PaddingLength, Side, Truncation, TruncationStrategy};
+pub use merge_list::{Merge, MergeList};
 pub(crate) use merge_parts::Lengths;
 pub use merge_parts::MergeParts;
 pub use model::{
-    Alphabet, BpeDescription, EndOfWord, EndOfWordForm, Merge, Merges, ModelDescription, PieceKind,
+    Alphabet, BpeDescription, EndOfWord, EndOfWordForm, Merges, ModelDescription, PieceKind,
     UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 pub use normalizer::{Normalizer, SentencePieceRules, UnicodeTables};

@@ -1,7 +1,7 @@
 //! The models: how a pretoken becomes ids.
 use std::sync::Arc;
 
-use super::TokenList;
+use super::{Merge, MergeList, TokenList};
 use crate::ids::TokenId;
 
 /// A model: its tokens, and the rule that spells a pretoken with them.
@@ -198,7 +198,7 @@ pub enum EndOfWordForm {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Merges {
     /// The listed merges, lowest index first; equal merges leftmost first.
-    Listed(Vec<Merge>),
+    Listed(MergeList),
     /// Any two tokens whose joined bytes are a token, lowest id of the result first (as in
     /// tiktoken, and for an ordered token list).
     ById,
@@ -212,15 +212,11 @@ pub enum Merges {
     },
 }
 
-/// Two neighbours that become one token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Merge {
-    /// The left one.
-    pub left: TokenId,
-    /// The right one.
-    pub right: TokenId,
-    /// The merged token.
-    pub result: TokenId,
+impl Merges {
+    /// The listed merges, lowest index first.
+    pub fn listed(merges: impl IntoIterator<Item = Merge>) -> Self {
+        Self::Listed(merges.into_iter().collect())
+    }
 }
 
 /// The kind of a piece in a SentencePiece model.

@@ -133,8 +133,7 @@ impl<'a, 's> Growing<'a, 's> {
     fn is_built(&mut self, content: &str, id: TokenId) -> Result<bool> {
         let bytes = content.as_bytes();
         if let Some(Merges::Listed(merges)) = self.description.model.as_bpe().map(|model| &model.merges) {
-            let ids = |merge: &Merge| [merge.left, merge.right, merge.result];
-            let merged = self.merged.get_or_insert_with(|| merges.iter().flat_map(ids).collect());
+            let merged = self.merged.get_or_insert_with(|| merges.iter().flat_map(Merge::ids).collect());
             return Ok(bytes.len() < 2 || merged.contains(&id));
         }
         Ok((self.spells_as_one)(bytes)? == Some(id))

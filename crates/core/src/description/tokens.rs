@@ -5,6 +5,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use tokenmill_kernels::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::{MadeOnce, try_alloc};
 
 use crate::error::{Error, Result};
@@ -18,10 +19,10 @@ use crate::watch::{Ticker, Unwatched};
 /// the file.
 #[derive(Debug, Clone)]
 pub struct TokenList {
-    arena: Vec<u8>,
+    arena: Array<u8>,
     /// One more entry than there are tokens; the first is 0.
-    offsets: Vec<u32>,
-    ids: Vec<TokenId>,
+    offsets: Array<u32>,
+    ids: Array<TokenId>,
     /// Built at the first lookup by bytes.
     places: MadeOnce<Places>,
 }
@@ -59,7 +60,7 @@ impl TokenList {
         let mut offsets = Vec::with_capacity(tokens + 1);
         offsets.push(0);
         let (arena, ids) = (Vec::with_capacity(bytes), Vec::with_capacity(tokens));
-        Self { arena, offsets, ids, places: MadeOnce::new() }
+        Self { arena: arena.into(), offsets: offsets.into(), ids: ids.into(), places: MadeOnce::new() }
     }
 
     /// Builds a list from entries in any order.
@@ -129,18 +130,20 @@ impl TokenList {
         if self.arena.len() + left.len() + right.len() > ARENA_LIMIT {
             return Err(Error::limit("the tokens are longer than 4 GiB in all", ARENA_LIMIT as u64));
         }
-        try_alloc::reserve(&mut self.arena, left.len() + right.len())?;
-        self.arena.extend_from_within(left);
-        self.arena.extend_from_within(right);
+        let mut arena = self.arena.to_mut();
+        try_alloc::reserve(&mut arena, left.len() + right.len())?;
+        arena.extend_from_within(left);
+        arena.extend_from_within(right);
+        drop(arena);
         self.put(id);
         Ok(())
     }
 
     /// Releases unused capacity.
     pub fn shrink_to_fit(&mut self) {
-        self.arena.shrink_to_fit();
-        self.offsets.shrink_to_fit();
-        self.ids.shrink_to_fit();
+        self.arena.to_mut().shrink_to_fit();
+        self.offsets.to_mut().shrink_to_fit();
+        self.ids.to_mut().shrink_to_fit();
     }
 
     /// The same tokens with other ids, which must ascend as well.
@@ -151,7 +154,7 @@ impl TokenList {
     pub fn with_ids(self, ids: Vec<TokenId>) -> Self {
         assert_eq!(ids.len(), self.len(), "an id for each token");
         debug_assert!(ids.is_sorted(), "ids ascend");
-        Self { ids, ..self }
+        Self { ids: ids.into(), ..self }
     }
 
     fn range(&self, index: usize) -> Range<usize> {
@@ -239,7 +242,7 @@ impl TokenList {
     }
 
     fn try_find_places(&self, ticker: &mut Ticker<'_>) -> Result<Places> {
-        let table = HashTable::with_capacity(self.ids.capacity());
+        let table = HashTable::with_capacity(self.len());
         let mut places = Places { table, ..Places::default() };
         for index in 0..self.len() {
             ticker.spend(16)?;
@@ -287,7 +290,25 @@ impl TokenList {
     pub fn memory(&self) -> usize {
         let places =
             self.places.get().map_or(0, |places| places.table.capacity() * 8 / 7 * (size_of::<u32>() + 1));
-        self.arena.capacity() + 4 * (self.offsets.capacity() + self.ids.capacity()) + places
+        self.arena.memory() + self.offsets.memory() + self.ids.memory() + places
+    }
+}
+
+impl InImage for TokenList {
+    fn write(&self, image: &mut ImageWriter) {
+        image.array(&self.arena);
+        image.array(&self.offsets);
+        image.array(&self.ids);
+    }
+
+    fn read(image: &mut ImageReader) -> std::result::Result<Self, ImageError> {
+        let (arena, offsets, ids) = (image.array()?, image.array()?, image.array()?);
+        let list = Self { arena, offsets, ids, places: MadeOnce::new() };
+        let ends_well = list.offsets.last().is_some_and(|&end| end as usize == list.arena.len());
+        if list.offsets.len() != list.len() + 1 || !ends_well {
+            return Err(ImageError::Inconsistent("tokens have another number of offsets"));
+        }
+        Ok(list)
     }
 }
 
@@ -306,7 +327,7 @@ impl Places {
 }
 
 #[inline]
-fn append(arena: &mut Vec<u8>, bytes: &[u8]) {
+fn append(arena: &mut Array<u8>, bytes: &[u8]) {
     assert!(bytes.len() <= ARENA_LIMIT - arena.len(), "token arena over 4 GiB");
     arena.extend_from_slice(bytes);
 }

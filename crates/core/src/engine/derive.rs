@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Engine;
 use super::lookup::DEFAULT_CACHE_BYTES;
 use super::worker::Workers;
-use crate::description::{Additions, ChatTemplates, Description, Merges};
+use crate::description::{Additions, ChatTemplates, Description, Merge, Merges};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 
@@ -18,7 +18,7 @@ impl Engine {
     /// A vocabulary error when `vocab_size` is larger than the vocabulary or too small for the
     /// alphabet and the added tokens; a format error as for [`Self::merges`].
     pub fn with_vocab_size(&self, vocab_size: usize) -> Result<Description> {
-        let mut merges = self.merges()?;
+        let mut merges: Vec<Merge> = self.merges()?.iter().collect();
         // A file may list several merges that make the same token.
         let results: HashSet<TokenId> = merges.iter().map(|merge| merge.result).collect();
         let size = self.vocabulary().len();
@@ -47,7 +47,7 @@ impl Engine {
         if let Some(model) = description.model.as_bpe_mut()
             && matches!(model.merges, Merges::Listed(_))
         {
-            model.merges = Merges::Listed(merges);
+            model.merges = Merges::listed(merges);
         }
         Ok(description)
     }
@@ -79,6 +79,7 @@ impl Engine {
             stages: self.stages.clone(),
             static_table: self.static_table.clone(),
             workers: self.workers.clone(),
+            image_bytes: self.image_bytes,
             unforgeable: self.unforgeable.clone(),
             text_cuts: self.text_cuts.clone(),
             pairs: self.pairs.clone(),

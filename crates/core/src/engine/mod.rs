@@ -54,7 +54,7 @@ pub use stream::DecodeStream;
 pub use untrusted::{UntrustedOfRow, UntrustedRanges};
 
 use crate::decode::Chain;
-use crate::description::{BpeDescription, Description, Merge, Merges, Pattern, PreTokenizer};
+use crate::description::{BpeDescription, Description, MergeList, Merges, Pattern, PreTokenizer};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
 use crate::model::Model;
@@ -68,6 +68,7 @@ pub(crate) use cuts::{Cut, Cuts};
 use cuts::{Pairs, TextCuts};
 use lookup::{DEFAULT_CACHE_BYTES, Speller, StaticTable};
 use tokenmill_kernels::MadeOnce;
+use tokenmill_kernels::image::{ImageReader, ImageWriter, InImage};
 use worker::Workers;
 
 /// A tokenizer, ready to run.
@@ -78,6 +79,8 @@ pub struct Engine {
     stages: Arc<Stages>,
     static_table: Arc<StaticTable>,
     workers: Arc<Workers>,
+    /// The size of the image that the tables are parts of; 0 if there is none.
+    image_bytes: usize,
     /// A vocabulary whose added tokens are all special, and a model made with it. It spells untrusted text where
     /// the other model gives a protected token. Made when first needed.
     unforgeable: Arc<MadeOnce<(Vocabulary, Model)>>,
@@ -96,6 +99,9 @@ pub struct MemoryUsage {
     pub model: usize,
     /// The static table of tokens that a pretoken may become at once.
     pub static_table: usize,
+    /// The bytes of the image that holds the tables, if they are mapped: memory that processes share, and that is not
+    /// on the heap.
+    pub image: usize,
     /// The sources of the chat templates.
     pub chat_templates: usize,
     /// The pretoken caches of all workers.
@@ -134,18 +140,46 @@ pub(crate) struct Stages {
 
 impl Engine {
     pub(crate) fn new(description: Description, hooks: Hooks, stages: Stages) -> Self {
-        let static_table = StaticTable::new(&stages.model, &stages.vocabulary, stages.raw.as_ref()).into();
-        let workers = Workers::new(DEFAULT_CACHE_BYTES).into();
+        let static_table = StaticTable::new(&stages.model, &stages.vocabulary, stages.raw.as_ref());
+        Self::of(description, hooks, stages, static_table)
+    }
+
+    fn of(description: Description, hooks: Hooks, stages: Stages, static_table: StaticTable) -> Self {
         Self {
             description,
             hooks,
             stages: stages.into(),
-            static_table,
-            workers,
+            static_table: static_table.into(),
+            workers: Workers::new(DEFAULT_CACHE_BYTES).into(),
+            image_bytes: 0,
             unforgeable: MadeOnce::new().into(),
             text_cuts: MadeOnce::new().into(),
             pairs: MadeOnce::new().into(),
         }
+    }
+
+    /// As [`Self::new`], with the last table of an image.
+    ///
+    /// # Errors
+    /// If the parts of the image contradict each other.
+    pub(crate) fn read(
+        description: Description,
+        hooks: Hooks,
+        stages: Stages,
+        image: &mut ImageReader,
+    ) -> Result<Self> {
+        let static_table = StaticTable::read(image)?;
+        Ok(Self { image_bytes: image.size(), ..Self::of(description, hooks, stages, static_table) })
+    }
+
+    /// Appends the tables that grow with the vocabulary to an image. `compile::from_image` reads them.
+    pub fn write_tables(&self, image: &mut ImageWriter) {
+        let Stages { vocabulary, model, raw, .. } = &*self.stages;
+        self.description.write_tables(image);
+        vocabulary.write_tables(image);
+        model.write(image);
+        Raw::write(raw.as_ref(), image);
+        self.static_table.write(image);
     }
 
     /// What this tokenizer is.
@@ -217,6 +251,7 @@ impl Engine {
             vocabulary: self.stages.vocabulary.memory() + of_vocabulary,
             model: self.stages.model.memory() + of_model + of_segments,
             static_table: self.static_table.memory(),
+            image: self.image_bytes,
             chat_templates: self.description.chat_templates.memory(),
             caches,
             cache_bytes,
@@ -235,10 +270,10 @@ impl Engine {
     ///
     /// # Errors
     /// A format error for merges by score, and for an id-ordered vocabulary that no list of merges describes.
-    pub fn merges(&self) -> Result<Vec<Merge>> {
+    pub fn merges(&self) -> Result<MergeList> {
         match &self.bpe()?.merges {
             Merges::Listed(merges) => Ok(merges.clone()),
-            Merges::ById => crate::model::bpe::listed_merges(&self.stages.vocabulary).map_err(|id| {
+            Merges::ById => crate::model::bpe::listed_merges(&self.stages.vocabulary).map(MergeList::from).map_err(|id| {
                 let reason = format!(
                     "token {id} is not built by merging two tokens with lower ids, so that no list of merges \
                      means the same"
@@ -254,7 +289,7 @@ impl Engine {
 
     /// Are these the merges that texts use, in the order of their ranks? Then a model that lists them alone gives the
     /// same ids (`docs/merging.md`). False where that is not known, as for merges by score.
-    pub fn merges_by(&self, merges: &[Merge]) -> bool {
+    pub fn merges_by(&self, merges: &MergeList) -> bool {
         self.stages.model.as_bpe().is_some_and(|model| model.merges_by(merges))
     }
 

@@ -50,6 +50,37 @@ pub enum Defect {
 }
 
 impl Defect {
+    /// All of them.
+    const ALL: [Self; 22] = [
+        Self::Truncated,
+        Self::Empty,
+        Self::Encoding,
+        Self::WrongKind,
+        Self::Json,
+        Self::Protobuf,
+        Self::Duplicate,
+        Self::Version,
+        Self::Missing,
+        Self::Type,
+        Self::Range,
+        Self::Merge,
+        Self::Inconsistent,
+        Self::Line,
+        Self::Base64,
+        Self::Pattern,
+        Self::Charsmap,
+        Self::Limit,
+        Self::Unsupported,
+        Self::CannotHold,
+        Self::Unknown,
+        Self::Ignored,
+    ];
+
+    /// The one with this word.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|defect| defect.as_str() == name)
+    }
+
     /// The word for it in `FormatError.kind`.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub use defect::Defect;
 use tokenmill_kernels::OutOfMemory;
+use tokenmill_kernels::image::ImageError;
 
 /// A result of this library.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -217,6 +218,38 @@ impl From<OutOfMemory> for Error {
         Kind::Memory { bytes }.into()
     }
 }
+
+impl From<ImageError> for Error {
+    fn from(error: ImageError) -> Self {
+        let (defect, reason) = match error {
+            ImageError::NotAnImage => (Defect::WrongKind, "this is not the image of a tokenizer".to_owned()),
+            ImageError::OtherVersion(release) => {
+                (Defect::Version, format!("another build of tokenmill made this image ({release}); {AGAIN}"))
+            }
+            ImageError::OtherMachine => {
+                let reason = "this image was made on another kind of machine, with another order of bytes or width of addresses";
+                (Defect::Version, format!("{reason}; {AGAIN}"))
+            }
+            ImageError::Size { said, is } => {
+                let reason = format!("this image has {is} bytes, and says that it has {said}");
+                (Defect::Truncated, format!("{reason}; {AGAIN}"))
+            }
+            ImageError::Changed => (
+                Defect::Inconsistent,
+                format!("the checksum does not fit: bytes of this image were changed; {AGAIN}"),
+            ),
+            ImageError::Inconsistent(reason) => (
+                Defect::Inconsistent,
+                format!("the parts of this image contradict each other: {reason}; {AGAIN}"),
+            ),
+            ImageError::OutOfMemory(error) => return error.into(),
+        };
+        Self::format(defect, reason)
+    }
+}
+
+/// What to do about an image that cannot be read.
+const AGAIN: &str = "save it again from the tokenizer it was made of";
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {

@@ -10,6 +10,8 @@ mod unknown;
 pub mod wordlevel;
 pub mod wordpiece;
 
+use tokenmill_kernels::image::{ImageReader, ImageWriter};
+
 use crate::description::ModelDescription;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -82,6 +84,37 @@ impl Model {
                 Ok(Self::Unigram(Box::new(unigram::Unigram::new(model, vocabulary))))
             }
         }
+    }
+
+    /// Appends the tables to an image.
+    pub(crate) fn write(&self, image: &mut ImageWriter) {
+        match self {
+            Self::Bpe(model) => model.write(image),
+            Self::WordPiece(model) => model.write(image),
+            Self::WordLevel(_) => {}
+            Self::Unigram(model) => model.write(image),
+        }
+    }
+
+    /// The tables of an image, for the same description.
+    ///
+    /// # Errors
+    /// If the parts of the image contradict each other.
+    pub(crate) fn read(
+        description: &ModelDescription,
+        vocabulary: &Vocabulary,
+        image: &mut ImageReader,
+    ) -> Result<Self> {
+        Ok(match description {
+            ModelDescription::Bpe(model) => Self::Bpe(bpe::Bpe::read(model, vocabulary, image)?),
+            ModelDescription::WordPiece(model) => {
+                Self::WordPiece(Box::new(wordpiece::WordPiece::read(model, image)?))
+            }
+            ModelDescription::WordLevel(model) => Self::WordLevel(wordlevel::WordLevel::new(model)),
+            ModelDescription::Unigram(model) => {
+                Self::Unigram(Box::new(unigram::Unigram::read(model, image)?))
+            }
+        })
     }
 
     /// The id of a pretoken with these bytes, if it becomes exactly one token.

@@ -4,9 +4,8 @@
 //! one. The longest token at every position is found in one pass, whatever the text: an automaton of the reversed
 //! tokens reads the pretoken backwards, and the longest token that ends at a position in this direction is the
 //! longest that starts there.
-use tokenmill_kernels::{Automaton, NO_KEY, State};
-
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
+use tokenmill_kernels::{Automaton, NO_KEY, State, try_alloc};
 
 use crate::description::{TokenList, WordPieceDescription};
 use crate::error::Result;
@@ -56,13 +55,28 @@ impl WordPiece {
                 Some((index, bytes.strip_prefix(prefix)?.iter().rev().copied().collect()))
             })
             .collect();
-        Self {
-            first: Automaton::new(indexed()),
-            following: Automaton::new(following.iter().map(|(index, bytes)| (*index, bytes.as_slice()))),
-            prefix: prefix.len(),
-            max_chars: description.max_chars,
-            unk: description.unk,
-        }
+        let first = Automaton::new(indexed());
+        let following = Automaton::new(following.iter().map(|(index, bytes)| (*index, bytes.as_slice())));
+        Self::of(description, first, following)
+    }
+
+    fn of(description: &WordPieceDescription, first: Automaton, following: Automaton) -> Self {
+        let &WordPieceDescription { max_chars, unk, ref continuing_prefix, .. } = description;
+        Self { first, following, prefix: continuing_prefix.len(), max_chars, unk }
+    }
+
+    /// Appends the tables to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        self.first.write(image);
+        self.following.write(image);
+    }
+
+    /// The tables of an image, for the same description.
+    pub(super) fn read(
+        description: &WordPieceDescription,
+        image: &mut ImageReader,
+    ) -> std::result::Result<Self, ImageError> {
+        Ok(Self::of(description, Automaton::read(image)?, Automaton::read(image)?))
     }
 
     /// Writes the ids of a pretoken.

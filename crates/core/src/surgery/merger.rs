@@ -61,7 +61,7 @@ impl<'a> Merger<'a> {
         let bytes = ids.iter().map(|(bytes, &id)| (id, bytes.clone())).collect();
         let ranks = match &model.merges {
             Merges::Listed(merges) => {
-                let pair = |(rank, merge): (usize, &Merge)| ((merge.left, merge.right), (rank, merge.result));
+                let pair = |(rank, merge): (usize, Merge)| ((merge.left, merge.right), (rank, merge.result));
                 // Of a pair that is listed twice the first counts.
                 merges.iter().enumerate().rev().map(pair).collect()
             }

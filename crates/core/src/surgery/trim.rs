@@ -182,15 +182,15 @@ impl Keeping<'_> {
     /// As [`Self::close`], where a token's bytes are not those of a text: every pair that may become it is kept.
     fn close_over_all_parts(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
         let merges = self.engine.merges()?;
-        let mut by_result: Vec<Vec<usize>> = vec![Vec::new(); self.kept.len()];
-        for (i, merge) in merges.iter().enumerate() {
+        let mut by_result: Vec<Vec<(TokenId, TokenId)>> = vec![Vec::new(); self.kept.len()];
+        for merge in merges.iter() {
             ticker.spend(4)?;
-            by_result[merge.result as usize].push(i);
+            by_result[merge.result as usize].push((merge.left, merge.right));
         }
         while let Some(id) = self.waiting.pop() {
-            for &i in &by_result[id as usize] {
-                self.keep(merges[i].left);
-                self.keep(merges[i].right);
+            for &(left, right) in &by_result[id as usize] {
+                self.keep(left);
+                self.keep(right);
             }
         }
         Ok(())

@@ -10,9 +10,9 @@ use super::options::{
 };
 use super::unigram::byte_token;
 use crate::description::{
-    AddedToken, Alphabet, BpeDescription, Decoder, Decoding, Description, Merge, Merges, ModelDescription,
-    Normalizer, PieceKind, PostProcessor, PreTokenizer, Roles, Split, TokenList, UnigramDescription,
-    WordPieceDescription,
+    AddedToken, Alphabet, BpeDescription, Decoder, Decoding, Description, Merge, MergeList, Merges,
+    ModelDescription, Normalizer, PieceKind, PostProcessor, PreTokenizer, Roles, Split, TokenList,
+    UnigramDescription, WordPieceDescription,
 };
 use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId, to_u32};
@@ -113,7 +113,7 @@ impl Layout {
                 right: self.first_id + merge.right,
                 result: self.first_id + result,
             })
-            .collect();
+            .collect::<MergeList>();
         let alphabet = match model.alphabet {
             TrainAlphabet::Bytes => Alphabet::Bytes,
             TrainAlphabet::Chars => Alphabet::Chars { end_of_word: model.end_of_word },

@@ -157,6 +157,11 @@ impl<'w> Snapshot<'w> {
         }
     }
 
+    /// Is this one of the names that the snapshot was taken of?
+    pub(crate) fn is_among(&self, name: &str) -> bool {
+        self.files.contains_key(OsStr::new(name))
+    }
+
     /// Is this the name of a regular file that is known to be in the folder? No other one is opened for it.
     pub(crate) fn has_inside(&self, name: &str) -> bool {
         self.files.get(OsStr::new(name)).is_some_and(Option::is_some)
@@ -250,6 +255,31 @@ impl<'w> Snapshot<'w> {
         let bytes = self.bytes(name)?;
         self.check(name, &bytes)?;
         Ok(bytes)
+    }
+
+    /// Gives the names of all files and what is in them, in the order of their names. False, after fewer, if they are
+    /// larger than a limit in all.
+    ///
+    /// # Errors
+    /// Errors of the operating system, with the path.
+    pub(crate) fn hash(&self, limit: u64, update: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let mut left = limit;
+        for (name, opened) in &self.files {
+            let name = name.to_string_lossy();
+            update(format!("{name:?} {}", opened.is_some()).as_bytes());
+            if opened.is_none() {
+                continue;
+            }
+            let size = self.source(OsStr::new(&*name)).map_or(0, |source| source.size());
+            if size > left {
+                return Ok(false);
+            }
+            left -= size;
+            let bytes = self.bytes(&name)?;
+            update(&(bytes.len() as u64).to_le_bytes());
+            update(&bytes);
+        }
+        Ok(true)
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {

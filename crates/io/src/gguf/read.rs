@@ -359,7 +359,7 @@ impl<'a> Source<'a> {
         let model = BpeDescription {
             whole_pretokens,
             unk: None,
-            ..BpeDescription::plain(Alphabet::Bytes, list, Merges::Listed(merges))
+            ..BpeDescription::plain(Alphabet::Bytes, list, Merges::listed(merges))
         };
         Ok(Description {
             added_tokens,

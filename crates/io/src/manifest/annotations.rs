@@ -21,7 +21,7 @@ pub(crate) enum PaddedSide {
 
 /// What is known of a tokenizer without effect on what it does. It is kept in the manifest of a folder; neither `==`
 /// nor the fingerprint nor a pickle knows of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotations {
     /// The id that ends a train of thought.
     pub(crate) think_end_id: Option<TokenId>,

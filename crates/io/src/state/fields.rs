@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use tokenmill_core::description::{
     AddedToken, Alphabet, Behavior, BpeDescription, CallDefaults, CallLimits, ChatTemplates, Decoder,
-    Decoding, Description, EndOfWord, EndOfWordForm, HookName, Merge, Merges, ModelDescription, Normalizer,
-    Padding, PaddingLength, Pattern, PieceKind, PostProcessor, PreTokenizer, PrependScheme, Roles,
-    SentencePieceRules, Side, Template, TemplatePiece, TemplateToken, TokenList, Truncation,
+    Decoding, Description, EndOfWord, EndOfWordForm, HookName, Merge, MergeList, Merges, ModelDescription,
+    Normalizer, Padding, PaddingLength, Pattern, PieceKind, PostProcessor, PreTokenizer, PrependScheme,
+    Roles, SentencePieceRules, Side, Template, TemplatePiece, TemplateToken, TokenList, Truncation,
     TruncationStrategy, UnicodeTables, UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
@@ -92,6 +92,19 @@ record!(BpeDescription {
 choice!(Alphabet { 0: Bytes, 1: Chars { end_of_word } });
 record!(EndOfWord { symbol, form });
 choice!(EndOfWordForm { 0: Separate, 1: Suffix });
+/// As a list of records.
+impl State for MergeList {
+    fn write(&self, out: &mut Writer) {
+        out.length(self.len());
+        self.iter().for_each(|merge| merge.write(out));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        let length = from.length()?;
+        (0..length).map(|_| Merge::read(from)).collect()
+    }
+}
+
 choice!(Merges { 0: ById, 1: Listed(merges), 2: ByScore { scores, kinds } });
 record!(Merge { left, right, result });
 choice!(PieceKind { 0: Normal, 1: Unknown, 2: Control, 3: UserDefined, 4: Unused, 5: Byte });

@@ -286,7 +286,7 @@ impl Source<'_> {
         let model = BpeDescription {
             alphabet,
             tokens: tokens.into(),
-            merges: Merges::Listed(merges),
+            merges: Merges::listed(merges),
             whole_pretokens: entry.ignore_merges == Some(true),
             unk,
             fuse_unk: entry.fuse_unk == Some(true),

@@ -61,6 +61,8 @@ pub(crate) struct Tokenizer {
     split_name: Option<&'static str>,
     /// What is known of it without effect on what it does: for manifests.
     annotations: Arc<Annotations>,
+    /// The folder of images that it was loaded with. Unpickled copies use it, too.
+    image_dir: Option<PathBuf>,
     /// The binary form of the tokenizer's behaviour, made at the first comparison. Two threads may
     /// both make it; neither waits for the other.
     identity: MadeOnce<Vec<u8>>,
@@ -81,6 +83,7 @@ impl Tokenizer {
             hooks: PyHooks::default(),
             split_name: None,
             annotations: Arc::default(),
+            image_dir: None,
             identity: MadeOnce::new(),
             digests: MadeOnce::new(),
             chat_tables: MadeOnce::new(),
@@ -103,6 +106,10 @@ impl Tokenizer {
         Self { annotations: Arc::new(annotations), ..self }
     }
 
+    pub(crate) fn with_image_dir(self, image_dir: Option<PathBuf>) -> Self {
+        Self { image_dir, ..self }
+    }
+
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
@@ -121,6 +128,7 @@ impl Tokenizer {
             load_report: None,
             split_name: self.split_name,
             annotations: self.annotations.clone(),
+            image_dir: self.image_dir.clone(),
             identity: MadeOnce::new(),
             digests: MadeOnce::new(),
             chat_tables: MadeOnce::new(),
@@ -163,8 +171,12 @@ impl Tokenizer {
     /// tokenizer.json and a manifest, with tokenizer_config.json and files of chat templates where there are
     /// special tokens, roles, settings and templates; else the name decides: `*.json` is
     /// tokenizer.json, `*.tiktoken` ranks, `*.gguf` a GGUF file without tensors, `tekken.json` that of Mistral,
-    /// `vocab.json` the pair vocab.json and merges.txt; `format` overrides the name. What a format cannot hold is a `FormatError`, unless
-    /// `lossy=True`.
+    /// `vocab.json` the pair vocab.json and merges.txt, `*.tokenmill` an image; `format` overrides the name. What a
+    /// format cannot hold is a `FormatError`, unless `lossy=True`.
+    ///
+    /// An image has the tables of the tokenizer as they are in memory, so that loading it maps the file: some
+    /// milliseconds for any vocabulary, and all processes share the memory. It holds everything but `manifest`, and
+    /// is for this release of tokenmill on this kind of machine; `load` refuses another one.
     ///
     /// `manifest` is what the manifest of the folder says that no tokenizer knows: `think_end_id`,
     /// `padding_side_train`, `padding_side_generate`, and `corpus` (any JSON). Loading the folder keeps it; None
@@ -256,8 +268,11 @@ impl Tokenizer {
         let split = Split::of_stages(&self.engine.description().pre_tokenizer);
         let own = split.as_ref().and_then(known::name_of);
         let split_name = self.split_name.filter(|&name| own != Some(name));
-        let arguments = (state, split_name).into_pyobject(py)?;
-        PyTuple::new(py, [from_state, arguments.into_any()])
+        let arguments = match &self.image_dir {
+            None => (state, split_name).into_pyobject(py)?.into_any(),
+            Some(folder) => (state, split_name, folder).into_pyobject(py)?.into_any(),
+        };
+        PyTuple::new(py, [from_state, arguments])
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -27,9 +27,10 @@ fn made_of<'py, T: IntoPyObject<'py>>(
 impl Tokenizer {
     /// The memory of the tokenizer and the counters of its cache, in a dict of ints.
     ///
-    /// In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
-    /// pretokens that are tokens), `chat_templates` (their sources), `workers` (the pretoken caches of all
-    /// workers; never more than `cache_bytes`). In pretokens: `misses`, for which the model was asked so far, and
+    /// In bytes: `vocabulary`, `model`, `lists` (an `int` for each id, made with the first list), `seed` (the
+    /// static table of pretokens that are tokens), `image` (a mapped image, which processes share: what is in
+    /// it counts nowhere else), `chat_templates` (their sources), `workers` (the pretoken caches of all workers;
+    /// never more than `cache_bytes`). In pretokens: `misses`, for which the model was asked so far, and
     /// `hits`, all others. A tokenizer made by `with_chat_template` shares all of it but its templates with the
     /// one that it is made from.
     fn memory_usage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -40,6 +41,7 @@ impl Tokenizer {
             ("model", usage.model),
             ("lists", self.ready_ids.get().memory()),
             ("seed", usage.static_table),
+            ("image", usage.image),
             ("chat_templates", usage.chat_templates),
             ("workers", usage.caches),
             ("cache_bytes", usage.cache_bytes),

@@ -90,7 +90,7 @@ fn engine(list: &List, tokens: &[Vec<u8>], whole_pretokens: bool) -> Engine {
         right: id(&parts[1]),
         result: id(&parts.concat()),
     };
-    let merges = Merges::Listed(list.iter().map(merge).collect());
+    let merges = Merges::listed(list.iter().map(merge).collect::<Vec<_>>());
     let model = BpeDescription {
         whole_pretokens,
         ..BpeDescription::plain(

@@ -4,6 +4,7 @@
 //! model is: by the miss queue, for the segments of a pretoken that is spelled by itself, and for a single pretoken.
 //! Only short ones can be found, and none under a key that is marked as a segment's. Words that are looked up before
 //! they are normalized are here under marked keys.
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
 use super::keys::WORD;
@@ -74,6 +75,22 @@ impl StaticTable {
     /// Heap bytes held.
     pub(in super::super) fn memory(&self) -> usize {
         self.tables.iter().map(NumberTable::memory).sum()
+    }
+}
+
+impl InImage for StaticTable {
+    fn write(&self, image: &mut ImageWriter) {
+        image.number(self.tables.len() as u64);
+        self.tables.iter().for_each(|table| table.write(image));
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        let count = image.number()?;
+        let tables = (0..count).map(|_| NumberTable::read(image)).collect::<Result<Vec<_>, _>>()?;
+        if tables.is_empty() {
+            return Err(ImageError::Inconsistent("there is no static table"));
+        }
+        Ok(Self { tables })
     }
 }
 

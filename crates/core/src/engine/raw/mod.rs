@@ -10,6 +10,8 @@ mod scratch;
 mod segments;
 mod words;
 
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter};
+
 use crate::description::Description;
 use crate::error::Result;
 use crate::model::Model;
@@ -52,6 +54,39 @@ impl Raw {
         }
         let words = RawWords::new(description, model, normalizers, pre_tokenizers);
         Ok(words.map(|words| Self::Words(Box::new(words))))
+    }
+
+    /// Appends the tables to an image.
+    pub(super) fn write(raw: Option<&Self>, image: &mut ImageWriter) {
+        match raw {
+            None => image.number(0),
+            Some(Self::Segments(segments)) => {
+                image.number(1);
+                segments.write(image);
+            }
+            // They need no table of the vocabulary.
+            Some(Self::Words(_)) => image.number(2),
+        }
+    }
+
+    /// As [`Self::new`], with the tables of an image.
+    ///
+    /// # Errors
+    /// If the parts of the image contradict each other.
+    pub(crate) fn read(
+        description: &Description,
+        (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers),
+        model: &Model,
+        image: &mut ImageReader,
+    ) -> std::result::Result<Option<Self>, ImageError> {
+        Ok(match image.number_below(3)? {
+            0 => None,
+            1 => Some(Self::Segments(Box::new(RawSegments::read(description, image)?))),
+            _ => {
+                let words = RawWords::new(description, model, normalizers, pre_tokenizers);
+                Some(Self::Words(Box::new(words.ok_or(ImageError::Inconsistent("texts have no words"))?)))
+            }
+        })
     }
 
     /// The end of the part at the start of a text that must go through all stages; 0 if there is none.

@@ -11,6 +11,8 @@
 //! A mark may be put in front of a text, so its first segment goes through all stages.
 use std::collections::HashSet;
 
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
+
 use crate::description::{
     Alphabet, BpeDescription, Description, Merges, ModelDescription, Normalizer, Pattern, PieceKind,
     PreTokenizer, PrependScheme,
@@ -91,6 +93,21 @@ impl RawSegments {
             cuts.add_text(&pair.iter().collect::<String>());
         }
         Ok(Some(Self { cuts: cuts.finish(), spaces }))
+    }
+
+    /// Appends the cuts to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        self.cuts.write(image);
+    }
+
+    /// The cuts of an image, for the same description.
+    pub(super) fn read(
+        description: &Description,
+        image: &mut ImageReader,
+    ) -> std::result::Result<Self, ImageError> {
+        let cuts = TokenCuts::read(image)?;
+        let spaces = Spaces::new(description).ok_or(ImageError::Inconsistent("texts have no segments"))?;
+        Ok(Self { cuts, spaces })
     }
 
     /// The end of the first segment if it must go through all stages, else 0.

@@ -1,4 +1,5 @@
 //! Sets of pairs of bytes: which bytes follow one another in tokens.
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 
 /// A set of pairs of bytes, one bit for each.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +22,17 @@ impl BytePairs {
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
         size_of_val(&*self.0)
+    }
+}
+
+/// Small enough to be copied.
+impl InImage for BytePairs {
+    fn write(&self, image: &mut ImageWriter) {
+        image.array(&self.0[..]);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        image.copy().map(Self)
     }
 }
 

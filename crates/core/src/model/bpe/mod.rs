@@ -24,8 +24,10 @@ mod unbuilt;
 mod whole_only;
 
 use tokenmill_kernels::PairTable;
+use tokenmill_kernels::image::{ImageReader, ImageWriter, InImage};
 
-use crate::description::{BpeDescription, Merge};
+use crate::bits::Bits;
+use crate::description::{BpeDescription, MergeList};
 use crate::error::{Defect, Error, Kind, Result};
 use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
@@ -52,10 +54,10 @@ pub struct Bpe {
     canonical: Option<Box<CanonicalMerges>>,
     general: General,
     /// By index in the vocabulary's token list: does merging these bytes give this token?
-    is_built: Vec<bool>,
+    is_built: Bits,
     /// By index: does a pretoken with these bytes become this token, whatever merging gives? `None` if the rule for
     /// whole pretokens never differs from merging.
-    is_taken_whole: Option<Vec<bool>>,
+    is_taken_whole: Option<Bits>,
     /// A filter for the tokens that only the rule for whole pretokens gives. It has false positives.
     whole_only: Option<WholeOnlyFilter>,
 }
@@ -86,16 +88,16 @@ impl Bpe {
         }
         let (canonical, is_built) = canonical.unzip();
         let canonical = canonical.map(Box::new);
+        let is_built = is_built.map(Bits::from_iter);
         let mut model =
-            Self { canonical, general, is_built: Vec::new(), is_taken_whole: None, whole_only: None };
+            Self { canonical, general, is_built: Bits::default(), is_taken_whole: None, whole_only: None };
         model.is_built = match is_built {
             Some(is_built) => is_built,
             None => model.built_tokens(vocabulary, ticker)?,
         };
         if description.whole_pretokens {
             let indices = 0..vocabulary.tokens().len();
-            let is_output: Vec<bool> =
-                indices.map(|index| model.general.is_output(index, vocabulary)).collect();
+            let is_output: Bits = indices.map(|index| model.general.is_output(index, vocabulary)).collect();
             model.is_taken_whole = Some(is_output).filter(|is_output| *is_output != model.is_built);
             if model.is_taken_whole.is_some() {
                 let tokens = vocabulary.tokens().iter().enumerate();
@@ -107,7 +109,7 @@ impl Bpe {
     }
 
     /// For every ordinary token: does merging its bytes give this one token?
-    fn built_tokens(&self, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Vec<bool>> {
+    fn built_tokens(&self, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Bits> {
         let mut scratch = BpeScratch::default();
         let mut ids = Vec::new();
         let is_built = |(id, bytes): (TokenId, &[u8])| {
@@ -124,7 +126,7 @@ impl Bpe {
 
     /// May a pretoken with the bytes of the token at this index become it at once?
     pub fn may_become(&self, index: usize) -> bool {
-        self.is_taken_whole.as_ref().unwrap_or(&self.is_built).get(index) == Some(&true)
+        self.is_taken_whole.as_ref().unwrap_or(&self.is_built).contains(index)
     }
 
     /// Does merging the bytes of every token that a text may become give this token, so that the rule for whole
@@ -134,7 +136,7 @@ impl Bpe {
     }
 
     /// Are these the merges that texts use, in the order of their ranks? False where that is not known.
-    pub fn merges_by(&self, merges: &[Merge]) -> bool {
+    pub fn merges_by(&self, merges: &MergeList) -> bool {
         self.canonical.as_ref().is_some_and(|canonical| canonical.are(merges))
     }
 
@@ -204,7 +206,7 @@ impl Bpe {
 
     /// Is it a token by the rule for whole pretokens alone?
     fn is_whole_only(&self, index: usize) -> bool {
-        self.may_become(index) && self.is_built.get(index) == Some(&false)
+        self.may_become(index) && !self.is_built.contains(index)
     }
 
     /// Does a segment always have the ids that it has as a pretoken, so that one cache may hold both?
@@ -304,8 +306,35 @@ impl Bpe {
     pub fn memory(&self) -> usize {
         self.general.memory()
             + self.canonical.as_ref().map_or(0, |canonical| canonical.memory())
-            + self.is_built.capacity()
+            + self.is_built.memory()
             + self.whole_only.as_ref().map_or(0, WholeOnlyFilter::memory)
-            + self.is_taken_whole.as_ref().map_or(0, Vec::capacity)
+            + self.is_taken_whole.as_ref().map_or(0, Bits::memory)
+    }
+
+    /// Appends the tables to an image.
+    pub(crate) fn write(&self, image: &mut ImageWriter) {
+        self.general.write(image);
+        image.optional(self.canonical.as_deref());
+        self.is_built.write(image);
+        image.optional(self.is_taken_whole.as_ref());
+        image.optional(self.whole_only.as_ref());
+    }
+
+    /// The tables of an image, for the same description.
+    ///
+    /// # Errors
+    /// If the parts of the image contradict each other.
+    pub(crate) fn read(
+        description: &BpeDescription,
+        vocabulary: &Vocabulary,
+        image: &mut ImageReader,
+    ) -> Result<Self> {
+        Ok(Self {
+            general: General::read(description, vocabulary, image)?,
+            canonical: image.optional()?.map(Box::new),
+            is_built: Bits::read(image)?,
+            is_taken_whole: image.optional()?,
+            whole_only: image.optional()?,
+        })
     }
 }

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use tokenmill_kernels::end_of_repeat;
+use tokenmill_kernels::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
 
 use super::byte_pairs::BytePairs;
 
@@ -20,7 +21,7 @@ pub struct TokenCuts {
     bytes: BytePairs,
     /// A Bloom filter of pairs of adjacent whole characters, two bits each. If it wrongly says yes, a cut is
     /// missed.
-    chars: Vec<u64>,
+    chars: Array<u64>,
     shift: u32,
 }
 
@@ -194,20 +195,30 @@ impl TokenCuts {
         }
         // For two characters of one byte each the pair of bytes is enough.
         left.length.max(right.length) == 1
-            || !self.bits_of(key(left, right)).iter().all(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1)
-    }
-
-    #[inline]
-    fn bits_of(&self, pair: u64) -> [usize; 2] {
-        let mixed = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = mixed ^ mixed >> 29;
-        let first = mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        [(first >> self.shift) as usize, (first.rotate_left(27) >> self.shift) as usize]
+            || !bits_of(key(left, right), self.shift)
+                .iter()
+                .all(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1)
     }
 
     /// Heap bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.memory() + 8 * self.chars.capacity()
+        self.bytes.memory() + self.chars.memory()
+    }
+}
+
+impl InImage for TokenCuts {
+    fn write(&self, image: &mut ImageWriter) {
+        self.bytes.write(image);
+        image.array(&self.chars);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        let (bytes, chars) = (BytePairs::read(image)?, image.array::<u64>()?);
+        if !chars.len().is_power_of_two() {
+            return Err(ImageError::Inconsistent("cuts have another number of words"));
+        }
+        let shift = shift_of(chars.len());
+        Ok(Self { bytes, chars, shift })
     }
 }
 
@@ -271,15 +282,28 @@ impl TokenCutsBuilder {
         let Self { bytes, mut pairs } = self;
         pairs.sort_unstable();
         pairs.dedup();
-        let bits = (pairs.len() * 16).next_power_of_two().trailing_zeros().max(6);
-        let mut cuts = TokenCuts { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
-        for pair in pairs {
-            for bit in cuts.bits_of(pair) {
-                cuts.chars[bit / 64] |= 1 << (bit % 64);
-            }
+        let bits = (pairs.len() * 16).next_power_of_two().max(64);
+        let mut chars = vec![0; bits / 64];
+        let shift = shift_of(chars.len());
+        for bit in pairs.into_iter().flat_map(|pair| bits_of(pair, shift)) {
+            chars[bit / 64] |= 1 << (bit % 64);
         }
-        cuts
+        TokenCuts { bytes, chars: chars.into(), shift }
     }
+}
+
+/// A hash shifted right by this is a bit of so many words, a power of two.
+fn shift_of(words: usize) -> u32 {
+    64 - (words * 64).trailing_zeros()
+}
+
+/// The bits of a pair of characters.
+#[inline]
+fn bits_of(pair: u64, shift: u32) -> [usize; 2] {
+    let mixed = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = mixed ^ mixed >> 29;
+    let first = mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    [(first >> shift) as usize, (first.rotate_left(27) >> shift) as usize]
 }
 
 #[inline]

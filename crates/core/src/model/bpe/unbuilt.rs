@@ -6,7 +6,7 @@
 //! alone is never made. A token must not be reported that some pretoken holds.
 use std::collections::{HashMap, HashSet};
 
-use crate::description::{Alphabet, BpeDescription, EndOfWordForm, Merge, Merges};
+use crate::description::{Alphabet, BpeDescription, EndOfWordForm, Merge, MergeList, Merges};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
@@ -48,7 +48,7 @@ impl Bpe {
             let is_elsewhere = vocabulary.added_by_id(id).is_some()
                 || description.unk == Some(id)
                 || (description.byte_fallback && is_byte_token(bytes));
-            if is_elsewhere || self.is_built.get(index) == Some(&true) {
+            if is_elsewhere || self.is_built.contains(index) {
                 continue;
             }
             if !marks_symbols(description) {
@@ -93,10 +93,12 @@ impl Bpe {
         let mut rows = Rows::new(merges, description, vocabulary);
         let plain = !marks_symbols(description);
         let tokens = vocabulary.tokens();
-        let built: HashSet<TokenId> =
-            (0..tokens.len()).filter(|&index| self.is_built[index]).map(|index| tokens.id(index)).collect();
+        let built: HashSet<TokenId> = (0..tokens.len())
+            .filter(|&index| self.is_built.contains(index))
+            .map(|index| tokens.id(index))
+            .collect();
         let mut ways: HashMap<TokenId, u32> = HashMap::new();
-        for merge in merges {
+        for merge in merges.iter() {
             *ways.entry(merge.result).or_default() += 1;
         }
         let mut unused = Vec::new();
@@ -152,7 +154,7 @@ fn is_byte_token(bytes: &[u8]) -> bool {
 /// The symbols that tokens are merged from, found by undoing merges.
 struct Rows<'a> {
     /// By result, the first merge that gives it.
-    merged: HashMap<TokenId, &'a Merge>,
+    merged: HashMap<TokenId, Merge>,
     description: &'a BpeDescription,
     vocabulary: &'a Vocabulary,
     /// Was there no row because it would have too many symbols?
@@ -160,9 +162,9 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(merges: &'a [Merge], description: &'a BpeDescription, vocabulary: &'a Vocabulary) -> Self {
+    fn new(merges: &MergeList, description: &'a BpeDescription, vocabulary: &'a Vocabulary) -> Self {
         let mut merged = HashMap::with_capacity(merges.len());
-        for merge in merges {
+        for merge in merges.iter() {
             merged.entry(merge.result).or_insert(merge);
         }
         Self { merged, description, vocabulary, is_long: false }

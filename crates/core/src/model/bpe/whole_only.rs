@@ -5,6 +5,8 @@
 //! false negatives. There are few such tokens and every long pretoken is tested, so most tests must end here,
 //! without a lookup in the vocabulary.
 
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
+
 /// The number of bits, as a power of two. A few hundred tokens leave nearly all bits clear.
 const BITS: u32 = 14;
 
@@ -34,6 +36,17 @@ impl WholeOnlyFilter {
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
         size_of_val(&*self.0)
+    }
+}
+
+/// Small enough to be copied.
+impl InImage for WholeOnlyFilter {
+    fn write(&self, image: &mut ImageWriter) {
+        image.array(&self.0[..]);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        image.copy().map(Self)
     }
 }
 

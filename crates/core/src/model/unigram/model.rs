@@ -4,6 +4,7 @@
 //! never chooses among them.
 use std::collections::HashMap;
 
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 use crate::description::{PieceKind, UnigramDescription};
@@ -59,6 +60,17 @@ impl Unigram {
         };
         let indices = (0..tokens.len()).filter(spells).filter(is_text).filter(comes_out);
         let automaton = Automaton::new(indices.map(|index| (to_u32(index), tokens.bytes(index))));
+        Self::of(description, automaton, description.byte_fallback.then(|| byte_tokens(vocabulary)))
+    }
+
+    /// The model with these tables.
+    fn of(
+        description: &UnigramDescription,
+        automaton: Automaton,
+        bytes: Option<Box<[TokenId; 256]>>,
+    ) -> Self {
+        let tokens = &description.tokens;
+        let kind = |index: usize| description.kinds.get(index).copied().unwrap_or_default();
         let single = description.single_precision;
         let mut over_all_paths = HashMap::new();
         let edge = |index: usize| {
@@ -79,9 +91,30 @@ impl Unigram {
             over_all_paths,
             unk: description.unk,
             unk_score: rounded(single, description.unk_score),
-            bytes: description.byte_fallback.then(|| byte_tokens(vocabulary)),
+            bytes,
             single_precision: single,
         }
+    }
+
+    /// Appends the tables to an image.
+    pub(crate) fn write(&self, image: &mut ImageWriter) {
+        self.automaton.write(image);
+        if let Some(bytes) = &self.bytes {
+            image.array(&bytes[..]);
+        }
+    }
+
+    /// The tables of an image, for the same description.
+    ///
+    /// # Errors
+    /// If the parts of the image contradict each other.
+    pub(crate) fn read(
+        description: &UnigramDescription,
+        image: &mut ImageReader,
+    ) -> std::result::Result<Self, ImageError> {
+        let automaton = Automaton::read(image)?;
+        let bytes = if description.byte_fallback { Some(image.copy()?) } else { None };
+        Ok(Self::of(description, automaton, bytes))
     }
 
     /// The unknown token.

@@ -216,7 +216,7 @@ fn listed(alphabet: Alphabet, prefix: &str, random: &mut Random) -> BpeDescripti
         let [left, right, result] = parts.each_ref().map(|token| id_of(&tokens, token));
         Merge { left, right, result }
     };
-    let merges = Merges::Listed(merges.iter().map(merge).collect());
+    let merges = Merges::listed(merges.iter().map(merge).collect::<Vec<_>>());
     let whole_pretokens = prefix.is_empty() && random.one_in(4);
     BpeDescription { whole_pretokens, ..BpeDescription::plain(alphabet, tokens, merges) }
 }

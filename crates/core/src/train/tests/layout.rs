@@ -30,7 +30,7 @@ fn special_tokens_come_first_or_last() {
                 && tokens.id(byte.into()) == first + u32::from(byte))
         );
         let merge = Merge { left: first + 120, right: first + 121, result: first + 256 };
-        assert_eq!(description.model.as_bpe().unwrap().merges, Merges::Listed(vec![merge]));
+        assert_eq!(description.model.as_bpe().unwrap().merges, Merges::listed(vec![merge]));
         assert_eq!((tokens.len(), tokens.bytes(256), tokens.id(256)), (257, &b"xy"[..], first + 256));
         assert_eq!(report.stopped_early, None);
         assert_eq!((description.split(), description.roles), (Some(Split::Whole), Roles::default()));

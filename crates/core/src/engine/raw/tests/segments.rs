@@ -82,9 +82,7 @@ fn model(joins: &[(usize, usize)], scores: &[u8], by_score: bool, is_user_define
     let merges = if by_score {
         Merges::ByScore { scores: (0..tokens.len()).map(score).collect(), kinds }
     } else {
-        Merges::Listed(
-            merges.into_iter().map(|[left, right, result]| Merge { left, right, result }).collect(),
-        )
+        Merges::listed(merges.into_iter().map(|[left, right, result]| Merge { left, right, result }))
     };
     let tokens = TokenList::from_entries((0..).zip(tokens.into_iter().map(String::into_bytes)).collect());
     let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, merges);
@@ -197,7 +195,7 @@ fn there_are_none_where_a_stage_looks_farther() {
     assert!(of_model(BpeDescription { tokens: tokens.clone().into(), ..plain() }));
     assert!(!of_model(BpeDescription {
         tokens: tokens.into(),
-        merges: Merges::Listed(vec![merge]),
+        merges: Merges::listed(vec![merge]),
         ..plain()
     }));
     let BpeDescription { tokens, .. } = plain();

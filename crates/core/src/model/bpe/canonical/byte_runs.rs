@@ -11,6 +11,7 @@
 //! scripts 1.2, over text in many languages the same.
 use std::ops::Range;
 
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::{MergeTable, NO_MERGE};
 
 use super::table::SymbolTable;
@@ -89,6 +90,17 @@ impl ByteRuns {
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
         self.joined.memory() + self.merging.memory()
+    }
+}
+
+impl InImage for ByteRuns {
+    fn write(&self, image: &mut ImageWriter) {
+        self.joined.write(image);
+        self.merging.write(image);
+    }
+
+    fn read(image: &mut ImageReader) -> Result<Self, ImageError> {
+        Ok(Self { joined: BytePairs::read(image)?, merging: BytePairs::read(image)? })
     }
 }
 

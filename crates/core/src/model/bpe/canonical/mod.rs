@@ -19,10 +19,11 @@ pub(super) mod windows;
 use std::collections::HashMap;
 
 use tokenmill_kernels::batch_merge::{Narrow, Width};
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MadeOnce, NO_MERGE, cpu};
 
-use crate::description::{Merge, Merges};
+use crate::description::{Merge, MergeList, Merges};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::output::Output;
@@ -91,7 +92,7 @@ impl CanonicalMerges {
 
     /// The merges, in the order in which they are made: of two that are possible in a text, the one that comes first
     /// here is made first. Each token that is made has one.
-    pub fn in_order(&self) -> Vec<Merge> {
+    pub fn in_order(&self) -> MergeList {
         let mut merges: Vec<(u32, Merge)> = Vec::with_capacity(self.table.merges.len());
         let id = |symbol: u32| self.table.ids[symbol as usize];
         merges.extend(self.table.merges.entries().map(|((left, right), product)| {
@@ -104,17 +105,17 @@ impl CanonicalMerges {
     /// Are these the merges that texts use, in the order of their ranks?
     ///
     /// If so, a model that lists them alone gives the same ids: a merge that no text uses changes none.
-    pub(super) fn are(&self, merges: &[Merge]) -> bool {
+    pub(super) fn are(&self, merges: &MergeList) -> bool {
         let SymbolTable { merges: table, ids, lengths } = &self.table;
         let live = || (BYTES..to_u32(ids.len())).filter(|&symbol| lengths[symbol as usize] > 0);
         let symbols: HashMap<TokenId, u32> =
             (0..BYTES).chain(live()).map(|symbol| (ids[symbol as usize], symbol)).collect();
-        let is_same = |(symbol, merge): (u32, &Merge)| {
+        let is_same = |(symbol, merge): (u32, Merge)| {
             let parts = symbols.get(&merge.left).zip(symbols.get(&merge.right));
             ids[symbol as usize] == merge.result
                 && parts.is_some_and(|(&left, &right)| table.get(left, right) == symbol)
         };
-        live().count() == merges.len() && live().zip(merges).all(is_same)
+        live().count() == merges.len() && live().zip(merges.iter()).all(is_same)
     }
 
     /// Writes the ids of a pretoken.
@@ -196,8 +197,22 @@ impl CanonicalMerges {
     }
 }
 
+impl InImage for CanonicalMerges {
+    fn write(&self, image: &mut ImageWriter) {
+        InImage::write(&self.table, image);
+        self.cuts.write(image);
+        self.byte_runs.write(image);
+    }
+
+    fn read(image: &mut ImageReader) -> std::result::Result<Self, ImageError> {
+        let (table, cuts, byte_runs) =
+            (SymbolTable::read(image)?, TokenCuts::read(image)?, ByteRuns::read(image)?);
+        Ok(Self { table, cuts, byte_runs, matcher: MadeOnce::new() })
+    }
+}
+
 /// The candidates of a list of merges. `None` if the product of one is no token.
-fn listed(merges: &[Merge], vocabulary: &Vocabulary) -> Option<Candidates> {
+fn listed(merges: &MergeList, vocabulary: &Vocabulary) -> Option<Candidates> {
     let (mut indices, mut parts) = (Vec::with_capacity(merges.len()), Vec::with_capacity(merges.len()));
     for merge in merges.iter().filter(|merge| !vocabulary.is_special(merge.result)) {
         indices.push(to_u32(vocabulary.tokens().index_of(merge.result)?));

@@ -3,6 +3,7 @@
 //!
 //! In: the merges that `build` found. Out: lookups. Of two merges that are possible in a text, the one with the
 //! lower product must always be the one that the vocabulary ranks first.
+use tokenmill_kernels::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::{MergeTable, NO_MERGE, try_alloc};
 
 use crate::error::Result;
@@ -32,9 +33,9 @@ pub(super) struct Built {
 #[derive(Debug)]
 pub(in crate::model::bpe) struct SymbolTable {
     pub(in crate::model::bpe) merges: MergeTable,
-    pub(in crate::model::bpe) ids: Vec<TokenId>,
+    pub(in crate::model::bpe) ids: Array<TokenId>,
     /// The length of each symbol in bytes; 0 for one that is not built.
-    pub(super) lengths: Vec<u32>,
+    pub(super) lengths: Array<u32>,
 }
 
 impl SymbolTable {
@@ -45,7 +46,7 @@ impl SymbolTable {
             let length = |part: u32| lengths[part as usize];
             lengths.push(if (left, right) == NOT_BUILT { 0 } else { length(left) + length(right) });
         }
-        Self { merges, ids, lengths }
+        Self { merges, ids: ids.into(), lengths: lengths.into() }
     }
 
     #[inline]
@@ -71,7 +72,23 @@ impl SymbolTable {
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.merges.memory() + 4 * (self.ids.capacity() + self.lengths.capacity())
+        self.merges.memory() + self.ids.memory() + self.lengths.memory()
+    }
+}
+
+impl InImage for SymbolTable {
+    fn write(&self, image: &mut ImageWriter) {
+        self.merges.write(image);
+        image.array(&self.ids);
+        image.array(&self.lengths);
+    }
+
+    fn read(image: &mut ImageReader) -> std::result::Result<Self, ImageError> {
+        let (merges, ids) = (MergeTable::read(image)?, image.array::<TokenId>()?);
+        if ids.len() < BYTES as usize {
+            return Err(ImageError::Inconsistent("a byte has no id"));
+        }
+        Ok(Self { merges, lengths: image.array_of(ids.len())?, ids })
     }
 }
 

@@ -12,6 +12,7 @@ mod sentencepiece;
 pub(super) mod steps;
 mod symbols;
 
+use tokenmill_kernels::image::{ImageReader, ImageWriter};
 use tokenmill_kernels::{MadeOnce, PairTable, try_alloc};
 
 use crate::description::{Alphabet, BpeDescription, Merges};
@@ -224,6 +225,39 @@ impl General {
             Symbols::Bytes(table) => !table.contains(&NO_ID),
             Symbols::Chars(_) | Symbols::Pieces(_) => self.fallback.spells_all(),
         }
+    }
+
+    /// Appends the tables to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        match &self.symbols {
+            Symbols::Bytes(table) => image.array(&table[..]),
+            Symbols::Chars(chars) => chars.write(image),
+            Symbols::Pieces(pieces) => pieces.write(image),
+        }
+        self.fallback.write(image);
+        image.optional(self.pairs.get());
+    }
+
+    /// The tables of an image, for the same description.
+    ///
+    /// # Errors
+    /// If the parts of the image contradict each other.
+    pub(super) fn read(
+        description: &BpeDescription,
+        vocabulary: &Vocabulary,
+        image: &mut ImageReader,
+    ) -> Result<Self> {
+        let symbols = match (&description.alphabet, &description.merges) {
+            (_, Merges::ByScore { .. }) => Symbols::Pieces(Box::new(Pieces::read(vocabulary, image)?)),
+            (Alphabet::Bytes, _) => Symbols::Bytes(image.copy()?),
+            (Alphabet::Chars { end_of_word }, _) => {
+                let prefix = description.continuing_prefix.as_deref();
+                Symbols::Chars(Box::new(Chars::read(prefix, end_of_word.as_ref(), image)?))
+            }
+        };
+        let fallback = Fallback::read(description, image)?;
+        let pairs = image.optional::<PairTable>()?.map_or_else(MadeOnce::new, MadeOnce::from);
+        Ok(Self { symbols, fallback, pairs })
     }
 
     /// Heap bytes held.

@@ -7,7 +7,7 @@ use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
 use super::merge::{SCAN_LIMIT, merge};
 use super::symbols::byte_symbols;
-use crate::description::{BpeDescription, Lengths, Merge, Merges, TokenList};
+use crate::description::{BpeDescription, Lengths, Merge, MergeList, Merges, TokenList};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::bpe::heap::{NO_PAIR, PackedPairs};
@@ -34,7 +34,7 @@ pub(super) fn all(
 
 /// The merges of a list, ranked by their places in it. Merges that make a special token are left out: text never
 /// becomes one.
-fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
+fn listed(merges: &MergeList, is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
     let ranked = merges.iter().enumerate().filter(|(_, merge)| !is_special(merge.result));
     let entries: Vec<_> =
         ranked.map(|(rank, merge)| ((merge.left, merge.right), (to_u32(rank), merge.result))).collect();

@@ -6,6 +6,7 @@
 //! Symbols have their own numbers: a piece has its index in the vocabulary, and the characters that are no piece
 //! but occur in one come after these. So a pair of symbols determines its text, and all pairs that may ever merge
 //! are known in advance.
+use tokenmill_kernels::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::{PairTable, sorting, try_alloc};
 
 use crate::description::{Lengths, PieceKind};
@@ -41,11 +42,11 @@ pub(super) struct Pieces {
     chars: CharTable,
     /// User-defined pieces: found in the text before anything merges, and kept whole.
     user_defined: LiteralMatcher,
-    user_defined_symbols: Vec<u32>,
+    user_defined_symbols: Array<u32>,
     /// The id of each symbol; [`NO_ID`] for one that no text may become.
-    ids: Vec<TokenId>,
+    ids: Array<TokenId>,
     /// The bytes of each symbol.
-    lengths: Vec<u32>,
+    lengths: Array<u32>,
     /// Are there unused pieces, which are split again?
     has_unused: bool,
 }
@@ -63,13 +64,11 @@ impl Pieces {
             |index: usize| kinds.get(index).copied().filter(|_| !vocabulary.is_special(tokens.id(index)));
         let merges = |index: usize| matches!(kind(index), Some(PieceKind::Normal | PieceKind::Unused));
         let is_user_defined = |index: usize| kind(index) == Some(PieceKind::UserDefined);
-        let user_defined_symbols: Vec<u32> =
+        let user_defined_symbols: Array<u32> =
             (0..tokens.len()).filter(|&i| is_user_defined(i)).map(to_u32).collect();
         let mut pieces = Self {
             chars: CharTable::default(),
-            user_defined: LiteralMatcher::new(
-                user_defined_symbols.iter().map(|&index| text(index as usize)),
-            )?,
+            user_defined: literals(&user_defined_symbols, vocabulary)?,
             user_defined_symbols,
             ids: (0..tokens.len())
                 .map(|i| {
@@ -227,8 +226,36 @@ impl Pieces {
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.chars.memory() + 4 * (self.ids.capacity() + self.lengths.capacity())
+        self.chars.memory() + self.ids.memory() + self.lengths.memory()
     }
+
+    /// Appends the symbols to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        self.chars.write(image);
+        image.array(&self.user_defined_symbols);
+        image.array(&self.ids);
+        image.array(&self.lengths);
+        image.number(u64::from(self.has_unused));
+    }
+
+    /// The symbols of an image, for the same vocabulary.
+    pub(super) fn read(vocabulary: &Vocabulary, image: &mut ImageReader) -> Result<Self> {
+        let (chars, user_defined_symbols) = (CharTable::read(image)?, image.array::<u32>()?);
+        let (ids, lengths) = (image.array()?, image.array()?);
+        let has_unused = image.number_below(2)? == 1;
+        if user_defined_symbols.iter().any(|&symbol| symbol as usize >= vocabulary.tokens().len()) {
+            return Err(ImageError::Inconsistent("a user-defined piece is no token").into());
+        }
+        let user_defined = literals(&user_defined_symbols, vocabulary)?;
+        Ok(Self { chars, user_defined, user_defined_symbols, ids, lengths, has_unused })
+    }
+}
+
+/// The user-defined pieces among the tokens, by their indices.
+fn literals(indices: &[u32], vocabulary: &Vocabulary) -> Result<LiteralMatcher> {
+    let text =
+        |index: &u32| std::str::from_utf8(vocabulary.tokens().bytes(*index as usize)).unwrap_or_default();
+    LiteralMatcher::new(indices.iter().map(text))
 }
 
 /// Writes the tokens for unknown text that starts at `at`; returns whether that was the unknown token.

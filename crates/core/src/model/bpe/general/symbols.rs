@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
+use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::try_alloc;
 
 use crate::byte_alphabet::BYTE_TO_CHAR;
@@ -148,27 +149,56 @@ impl Chars {
         end_of_word: Option<&EndOfWord>,
         vocabulary: &Vocabulary,
     ) -> Self {
-        let mark = |form| end_of_word.filter(|mark| mark.form == form).map(|mark| mark.symbol.as_str());
-        let end = mark(EndOfWordForm::Separate).and_then(|symbol| vocabulary.find(symbol.as_bytes()));
-        let prefix = prefix.unwrap_or_default().to_owned();
-        let suffix = mark(EndOfWordForm::Suffix).unwrap_or_default().to_owned();
-        let differ = usize::from(!prefix.is_empty()) + 2 * usize::from(!suffix.is_empty());
-        let mut forms: [CharTable; 4] = std::array::from_fn(|_| CharTable::default());
+        let mut chars = Self::without_symbols(prefix, end_of_word);
+        let separate = end_of_word.filter(|mark| mark.form == EndOfWordForm::Separate);
+        chars.end = separate.and_then(|mark| vocabulary.find(mark.symbol.as_bytes()));
+        let Self { prefix, suffix, forms, differ, end } = &mut chars;
         for (id, bytes) in vocabulary.tokens().iter() {
             // An end-of-word symbol of one character is not a character of the text.
             let Ok(token) = std::str::from_utf8(bytes) else { continue };
-            if Some(id) == end || vocabulary.is_special(id) {
+            if Some(id) == *end || vocabulary.is_special(id) {
                 continue;
             }
-            for (form, table) in forms.iter_mut().enumerate().filter(|(form, _)| form & !differ == 0) {
-                let token = if form & 1 == 0 { Some(token) } else { token.strip_prefix(&prefix) };
-                let token = token.and_then(|t| if form & 2 == 0 { Some(t) } else { t.strip_suffix(&suffix) });
+            for (form, table) in forms.iter_mut().enumerate().filter(|(form, _)| form & !*differ == 0) {
+                let token = if form & 1 == 0 { Some(token) } else { token.strip_prefix(&**prefix) };
+                let token =
+                    token.and_then(|t| if form & 2 == 0 { Some(t) } else { t.strip_suffix(&**suffix) });
                 if let Some(char) = token.and_then(only_char) {
                     table.insert(char, id);
                 }
             }
         }
-        Self { prefix, suffix, forms, differ, end }
+        chars
+    }
+
+    /// The forms that differ, without the symbols.
+    fn without_symbols(prefix: Option<&str>, end_of_word: Option<&EndOfWord>) -> Self {
+        let prefix = prefix.unwrap_or_default().to_owned();
+        let is_suffix = |mark: &&EndOfWord| mark.form == EndOfWordForm::Suffix;
+        let suffix = end_of_word.filter(is_suffix).map(|mark| mark.symbol.clone()).unwrap_or_default();
+        let differ = usize::from(!prefix.is_empty()) + 2 * usize::from(!suffix.is_empty());
+        let forms = std::array::from_fn(|_| CharTable::default());
+        Self { prefix, suffix, forms, differ, end: None }
+    }
+
+    /// Appends the symbols to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        self.forms.iter().for_each(|table| table.write(image));
+        image.number(u64::from(self.end.unwrap_or(NO_ID)));
+    }
+
+    /// The symbols of an image, for the same settings.
+    pub(super) fn read(
+        prefix: Option<&str>,
+        end_of_word: Option<&EndOfWord>,
+        image: &mut ImageReader,
+    ) -> std::result::Result<Self, ImageError> {
+        let mut chars = Self::without_symbols(prefix, end_of_word);
+        for table in &mut chars.forms {
+            *table = CharTable::read(image)?;
+        }
+        chars.end = Some(image.number_below(1 << 32)?).filter(|&id| id != NO_ID);
+        Ok(chars)
     }
 
     pub(super) fn split(&self, text: &str, fallback: &Fallback, mut row: SymbolWriter<'_>) -> Result<()> {
@@ -239,6 +269,25 @@ impl CharTable {
     }
 }
 
+/// Small enough to be copied.
+impl InImage for CharTable {
+    fn write(&self, image: &mut ImageWriter) {
+        let mut others: Vec<[u32; 2]> =
+            self.others.iter().map(|(&char, &number)| [char.into(), number]).collect();
+        others.sort_unstable();
+        image.array(&self.ascii);
+        image.array(&others);
+    }
+
+    fn read(image: &mut ImageReader) -> std::result::Result<Self, ImageError> {
+        let ascii = *image.copy()?;
+        let others = image.array::<[u32; 2]>()?;
+        let entry = |&[char, number]: &[u32; 2]| Some((char::from_u32(char)?, number));
+        let others = others.iter().map(entry).collect::<Option<_>>();
+        Ok(Self { ascii, others: others.ok_or(ImageError::Inconsistent("a symbol is no character"))? })
+    }
+}
+
 /// The only character of `text`; `None` if it has another number of characters.
 pub(super) fn only_char(text: &str) -> Option<char> {
     let mut chars = text.chars();
@@ -269,6 +318,22 @@ impl Fallback {
         };
         let bytes = byte_fallback.then(|| Box::new(std::array::from_fn(find)));
         Self { unk, fuse: fuse_unk, bytes }
+    }
+
+    /// Appends the tokens to an image.
+    pub(super) fn write(&self, image: &mut ImageWriter) {
+        if let Some(bytes) = &self.bytes {
+            image.array(&bytes[..]);
+        }
+    }
+
+    /// The tokens of an image, for the same description.
+    pub(super) fn read(
+        &BpeDescription { unk, fuse_unk, byte_fallback, .. }: &BpeDescription,
+        image: &mut ImageReader,
+    ) -> std::result::Result<Self, ImageError> {
+        let bytes = if byte_fallback { Some(image.copy()?) } else { None };
+        Ok(Self { unk, fuse: fuse_unk, bytes })
     }
 
     /// The tokens `<0xNN>` of these bytes, if all are there.

@@ -11,7 +11,7 @@ fn listed() -> BpeDescription {
     let merges = [(0, 1, 4), (1, 2, 5), (4, 2, 6), (0, 0, 3), (0, 5, 6), (0, 4, 7)];
     let merges = merges.map(|(left, right, result)| Merge { left, right, result }).to_vec();
     let alphabet = Alphabet::Chars { end_of_word: None };
-    BpeDescription::plain(alphabet, token_list(&TOKENS), Merges::Listed(merges))
+    BpeDescription::plain(alphabet, token_list(&TOKENS), Merges::listed(merges))
 }
 
 fn by_score() -> BpeDescription {

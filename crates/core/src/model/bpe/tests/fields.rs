@@ -28,7 +28,7 @@ impl Model {
             right: to_u32(right),
             result: to_u32(result),
         };
-        let merges = Merges::Listed(self.merges.iter().map(merge).collect());
+        let merges = Merges::listed(self.merges.iter().map(merge));
         Compiled::new(BpeDescription {
             whole_pretokens: self.whole_pretokens,
             unk: unk.map(to_u32),
@@ -131,8 +131,8 @@ proptest! {
 }
 
 fn chars(tokens: &[&str], merges: &[(u32, u32, u32)]) -> BpeDescription {
-    let merges = merges.iter().map(|&(left, right, result)| Merge { left, right, result }).collect();
-    BpeDescription::plain(Alphabet::Chars { end_of_word: None }, token_list(tokens), Merges::Listed(merges))
+    let merges = merges.iter().map(|&(left, right, result)| Merge { left, right, result });
+    BpeDescription::plain(Alphabet::Chars { end_of_word: None }, token_list(tokens), Merges::listed(merges))
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn what_no_pretoken_holds_is_found() {
     let merge = |left, right, result| Merge { left, right, result };
     let (a, b, c) = (u32::from(b'a'), u32::from(b'b'), u32::from(b'c'));
     let merges = vec![merge(a, b, 256), merge(b, c, 257), merge(a, 257, 258)];
-    let model = BpeDescription::plain(Alphabet::Bytes, list, Merges::Listed(merges));
+    let model = BpeDescription::plain(Alphabet::Bytes, list, Merges::listed(merges));
     let compiled = Compiled::new(model.clone());
     let mut ticker = Ticker::new(&Unwatched);
     let found = compiled.model.unbuilt(&model, &compiled.vocabulary, &mut ticker).unwrap();

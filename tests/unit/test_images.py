@@ -1,0 +1,308 @@
+"""Images: a compiled tokenizer in a file, mapped by whoever loads it, and a folder that keeps them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TEXTS = ["low lower lowest don't 1234", "你好，世界 🦊", " \n\t ", "def f(x):\n    return x"] * 3
+KINDS = {"wrong-kind", "version", "truncated", "inconsistent", "encoding"}
+
+
+@pytest.fixture(scope="module")
+def tok(native: Any) -> Any:
+    return native.train(texts=TEXTS * 3, num_merges=60, special_tokens=["<s>"], split="cl100k")
+
+
+@pytest.fixture
+def saved(tok: Any, tmp_path: Path) -> Path:
+    tok.save(tmp_path / "t.tokenmill")
+    return tmp_path / "t.tokenmill"
+
+
+def images(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.tokenmill"))
+
+
+# ---- save and load ----------------------------------------------------------------------------
+
+
+def test_an_image_is_the_tokenizer(native: Any, tok: Any, saved: Path) -> None:
+    image = native.load(saved)
+    assert image == tok
+    assert [image.encode(text) for text in TEXTS] == [tok.encode(text) for text in TEXTS]
+    assert image.load_report.files == {
+        "t.tokenmill": ["vocabulary", "added_tokens", "pre_tokenizer", "decoder"]
+    }
+    usage = image.memory_usage()
+    assert usage["image"] == saved.stat().st_size
+    assert usage["seed"] == 0  # it is in the image
+    assert tok.memory_usage()["image"] == 0
+    # It lives on without its file.
+    saved.unlink()
+    assert image.encode("low lower") == tok.encode("low lower")
+
+
+def test_a_format_by_its_name_needs_no_ending(native: Any, tok: Any, tmp_path: Path) -> None:
+    tok.save(tmp_path / "anything", format="image")
+    assert native.load(tmp_path / "anything") == tok
+    with pytest.raises(native.FormatError, match=r"\.tokenmill"):
+        tok.save(f"{tmp_path}/", format="image")
+
+
+def test_roles_settings_and_chat_templates_are_in_an_image(native: Any, tmp_path: Path) -> None:
+    tok = native.train(texts=TEXTS, num_merges=9, bos_token="<s>", eos_token="</s>", add_bos_token=True)
+    tok = tok.with_chat_template("chatml").with_call_defaults(padding_side="left", model_max_length=7)
+    tok.save(tmp_path / "t.tokenmill")
+    image = native.load(tmp_path / "t.tokenmill")
+    assert image == tok
+    assert (image.bos_token, image.padding_side, image.model_max_length) == ("<s>", "left", 7)
+    assert image.chat_templates == tok.chat_templates
+    assert image.encode("low", add_special_tokens=True) == tok.encode("low", add_special_tokens=True)
+
+
+def test_additions_of_a_load_are_added_to_an_image(native: Any, tok: Any, saved: Path) -> None:
+    more = native.load(saved, special_tokens=["<more>"], eos_token="<s>")
+    assert more == tok.with_special_tokens(["<more>"], eos_token="<s>")
+    assert more.encode("low<more>", special="parse")[-1] == tok.vocab_size
+    assert native.load(saved, split="cl100k") == tok
+    with pytest.raises(native.FormatError, match="split of its own"):
+        native.load(saved, split="gpt2")
+
+
+def test_what_is_made_from_an_image_is_what_is_made_from_the_tokenizer(
+    native: Any, tok: Any, saved: Path, tmp_path: Path
+) -> None:
+    image = native.load(saved)
+    assert image.with_vocab_size(280) == tok.with_vocab_size(280)
+    assert image.vocab == tok.vocab
+    assert image.merges == tok.merges
+    assert image.token_to_id("low") == tok.token_to_id("low")
+    assert pickle.dumps(image) == pickle.dumps(tok)
+    assert native.train(base=image, texts=TEXTS, num_merges=70) == native.train(
+        base=tok, texts=TEXTS, num_merges=70
+    )
+    image.save(tmp_path / "again.json")
+    tok.save(tmp_path / "was.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "was.json").read_bytes()
+
+
+def test_functions_are_given_again_by_name(native: Any, tok: Any, tmp_path: Path) -> None:
+    with_hook = tok.with_normalizer(str.lower, name="low")
+    with_hook.save(tmp_path / "t.tokenmill")
+    with pytest.raises(native.FormatError, match="low"):
+        native.load(tmp_path / "t.tokenmill")
+    again = native.load(tmp_path / "t.tokenmill", hooks={"low": str.lower})
+    assert again.encode("LOW lower") == tok.encode("low lower")
+    with pytest.raises(native.FormatError, match="without a name"):
+        tok.with_normalizer(str.lower).save(tmp_path / "u.tokenmill")
+
+
+# ---- damage -----------------------------------------------------------------------------------
+
+
+def test_no_damaged_image_is_used(native: Any, tok: Any, saved: Path, tmp_path: Path) -> None:
+    whole = saved.read_bytes()
+    drawn = random.Random(7)
+    target = tmp_path / "damaged.tokenmill"
+
+    def damage(number: int) -> bytes:
+        at = drawn.randrange(len(whole))
+        if number % 10 == 0:
+            at %= 64  # the header
+        if number % 5 < 2:
+            return whole[:at] + bytes([whole[at] ^ 1 << drawn.randrange(8)]) + whole[at + 1 :]
+        if number % 5 == 2:
+            return whole[:at]
+        if number % 5 == 3:
+            length = drawn.randrange(1, 5000)
+            return whole[:at] + drawn.randbytes(len(whole[at : at + length])) + whole[at + length :]
+        return whole + drawn.randbytes(drawn.randrange(1, 100))
+
+    for number in range(500):
+        content = damage(number)
+        assert content != whole
+        target.write_bytes(content)
+        with pytest.raises(native.FormatError) as error:
+            native.load(target)
+        assert error.value.path == str(target)
+        assert error.value.kind in {*KINDS, "empty", "protobuf"}, (number, error.value)
+    target.write_bytes(whole)
+    assert native.load(target) == tok
+
+
+def test_an_image_of_another_machine_or_build_says_what_to_do(native: Any, saved: Path) -> None:
+    whole = saved.read_bytes()
+    saved.write_bytes(whole[:20] + whole[20:24][::-1] + whole[24:])
+    with pytest.raises(native.FormatError, match="save it again") as error:
+        native.load(saved)
+    assert error.value.kind == "version"
+    saved.write_bytes(whole[:-1])
+    with pytest.raises(native.FormatError, match="save it again") as error:
+        native.load(saved)
+    assert error.value.kind == "truncated"
+
+
+# ---- image_dir --------------------------------------------------------------------------------
+
+
+def test_a_folder_keeps_an_image_of_what_was_loaded(native: Any, tok: Any, tmp_path: Path) -> None:
+    tok.save(tmp_path / "t.json")
+    kept = tmp_path / "a" / "images"
+    first = native.load(tmp_path / "t.json", image_dir=kept)
+    (image,) = images(kept)
+    assert first == tok
+    assert first.memory_usage()["image"] == image.stat().st_size
+    stamp = image.stat().st_mtime_ns
+    again = native.load(tmp_path / "t.json", image_dir=str(kept))
+    assert again == tok
+    assert (images(kept), image.stat().st_mtime_ns) == ([image], stamp)
+    plain = native.load(tmp_path / "t.json")
+    for loaded in (first, again):
+        assert loaded.load_report.files == plain.load_report.files
+        assert loaded.load_report.tolerated == plain.load_report.tolerated
+        assert loaded.load_report.notes == plain.load_report.notes
+
+
+def test_a_changed_file_or_option_has_another_image(native: Any, tok: Any, tmp_path: Path) -> None:
+    path, kept = tmp_path / "t.json", tmp_path / "images"
+    tok.save(path)
+    native.load(path, image_dir=kept)
+    more = native.load(path, image_dir=kept, special_tokens=["<more>"])
+    assert more == native.load(path, special_tokens=["<more>"])
+    assert len(images(kept)) == 2
+    stat = path.stat()
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"<s>"', b'"<t>"'))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    changed = native.load(path, image_dir=kept)
+    assert changed == native.load(path) != tok
+    assert len(images(kept)) == 3
+
+
+def test_a_folder_is_all_its_files(native: Any, tmp_path: Path) -> None:
+    folder, kept = tmp_path / "t", tmp_path / "images"
+    made = native.train(texts=TEXTS, num_merges=9, bos_token="<s>").with_chat_template("chatml")
+    made.save(folder, manifest={"think_end_id": 3})
+    for _ in range(2):
+        loaded = native.load(folder, image_dir=kept)
+        assert loaded == made
+        loaded.save(tmp_path / "again")
+        assert (tmp_path / "again/tokenmill.json").read_bytes() == (folder / "tokenmill.json").read_bytes()
+    assert len(images(kept)) == 1
+    (folder / "chat_template.jinja").write_text("{{ messages[0].content }}")
+    loaded = native.load(folder, image_dir=kept)
+    assert loaded.chat_templates == {"default": "{{ messages[0].content }}"}
+    assert loaded.load_report.tolerated == native.load(folder).load_report.tolerated
+    # A copy elsewhere has the same image.
+    shutil.copytree(folder, tmp_path / "copy")
+    before = images(kept)
+    assert native.load(tmp_path / "copy", image_dir=kept) == loaded
+    assert images(kept) == before
+
+
+@pytest.mark.parametrize("name", ["ranks.tiktoken", "t.gguf"])
+def test_the_only_file_of_a_folder_may_have_any_name(
+    native: Any, tok: Any, tmp_path: Path, name: str
+) -> None:
+    folder, kept = tmp_path / "t", tmp_path / "images"
+    folder.mkdir()
+    options = {"split": "cl100k"} if name == "ranks.tiktoken" else {}
+    for number, source in enumerate((tok, tok.with_vocab_size(280)), 1):
+        source.save(folder / name, lossy=True)
+        want = native.load(folder, **options)
+        for _ in range(2):
+            assert native.load(folder, image_dir=kept, **options) == want
+        assert len(images(kept)) == number
+
+
+def test_a_damaged_image_is_made_anew(native: Any, tok: Any, tmp_path: Path) -> None:
+    path, kept = tmp_path / "t.json", tmp_path / "images"
+    tok.save(path)
+    native.load(path, image_dir=kept)
+    (image,) = images(kept)
+    whole = image.read_bytes()
+    for content in (whole[:-1], whole[:9000] + b"x" + whole[9001:], b"", b"tokenmill image\n", b"{}"):
+        image.write_bytes(content)
+        assert native.load(path, image_dir=kept) == tok
+        assert image.read_bytes() == whole
+
+
+def test_where_no_image_can_be_kept_the_report_says_so(native: Any, tok: Any, tmp_path: Path) -> None:
+    tok.save(tmp_path / "t.json")
+    (tmp_path / "file").write_text("")
+    loaded = native.load(tmp_path / "t.json", image_dir=tmp_path / "file")
+    assert loaded == tok
+    assert "no image was kept" in loaded.load_report.notes[-1]
+
+
+def test_strict_loads_and_functions_have_no_image(native: Any, tok: Any, tmp_path: Path) -> None:
+    path, kept = tmp_path / "t.json", tmp_path / "images"
+    tok.save(path)
+    assert native.load(path, image_dir=kept, strict=True) == tok
+    assert not images(kept)
+    tok.with_normalizer(str.lower, name="low").save(path)
+    native.load(path, image_dir=kept, hooks={"low": str.lower})
+    assert not images(kept)
+
+
+# ---- pickles and processes --------------------------------------------------------------------
+
+
+def _load(paths: tuple[str, str]) -> tuple[list[list[int]], int]:
+    import tokenmill
+
+    return _ids(tokenmill.load(paths[0], image_dir=paths[1]))
+
+
+def test_many_processes_may_make_one_image(native: Any, tok: Any, tmp_path: Path) -> None:
+    path, kept = tmp_path / "t.json", tmp_path / "images"
+    tok.save(path)
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        found = pool.map(_load, [(str(path), str(kept))] * 12, chunksize=1)
+    assert {mapped for _, mapped in found} == {images(kept)[0].stat().st_size}
+    assert all(ids == [tok.encode(text) for text in TEXTS] for ids, _ in found)
+    assert [path.name for path in kept.iterdir()] == [images(kept)[0].name]
+
+
+def _ids(tok: Any) -> tuple[list[list[int]], int]:
+    return [tok.encode(text) for text in TEXTS], tok.memory_usage()["image"]
+
+
+def test_a_pickle_finds_the_images_of_its_tokenizer(native: Any, tok: Any, tmp_path: Path) -> None:
+    path, kept = tmp_path / "t.json", tmp_path / "images"
+    tok.save(path)
+    loaded = native.load(path, image_dir=kept)
+    pickled = pickle.dumps(loaded)
+    assert pickled == pickle.dumps(native.load(path, image_dir=kept))
+    again = pickle.loads(pickled)
+    assert again == tok
+    assert again.memory_usage()["image"] > 0
+    assert len(images(kept)) == 2  # of the file, and of the pickle
+    shutil.rmtree(kept)
+    again = pickle.loads(pickled)
+    assert again == tok
+    assert len(images(kept)) == 1
+    # So does one with other chat templates.
+    templated = pickle.loads(pickle.dumps(loaded.with_chat_template("chatml")))
+    assert templated == loaded.with_chat_template("chatml")
+    assert templated.memory_usage()["image"] > 0
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_processes_share_an_image(native: Any, tok: Any, tmp_path: Path, method: str) -> None:
+    path = tmp_path / "t.json"
+    tok.save(path)
+    loaded = native.load(path, image_dir=tmp_path / "images")
+    want = [tok.encode(text) for text in TEXTS]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        for ids, mapped in pool.map(_ids, [loaded] * 6):
+            assert ids == want
+            assert mapped > 0
