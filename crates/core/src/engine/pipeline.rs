@@ -8,6 +8,7 @@ use tokenmill_kernels::Prefetcher;
 
 use super::input::{Part, Text, placed, show_symbol_as_text};
 use super::lookup::PretokenEncoder;
+use super::raw::FirstSegment;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
 use super::untrusted::UntrustedRanges;
@@ -76,8 +77,15 @@ pub(super) trait SinkAdapter {
     /// Encodes text that is pre-tokenized in several steps, or by a step other than a split.
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
-    /// Encodes text whose parts are looked up before they are normalized. Called only if [`Self::LOOKS_UP`].
-    fn encode_raw(&mut self, _raw: &Raw, _piece: AlignedText<'_>, _run: &mut Run<'_, '_>) -> Result<()> {
+    /// Encodes text whose parts are looked up before they are normalized. The first bytes have the ids that they have
+    /// behind a space. Called only if [`Self::LOOKS_UP`].
+    fn encode_raw(
+        &mut self,
+        _raw: &Raw,
+        _spaced: usize,
+        _piece: AlignedText<'_>,
+        _run: &mut Run<'_, '_>,
+    ) -> Result<()> {
         Err(Error::internal("this sink takes pretokens"))
     }
 
@@ -122,13 +130,19 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
         engine.stages.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
     }
 
-    fn encode_raw(&mut self, raw: &Raw, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    fn encode_raw(
+        &mut self,
+        raw: &Raw,
+        spaced: usize,
+        piece: AlignedText<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
         let Run { engine, worker, ticker, .. } = run;
         let Worker { scratch, cache, batch, word_scratch, .. } = &mut **worker;
         let speller = engine.raw_speller(raw);
         let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
         match raw {
-            Raw::Segments(segments) => encoder.encode_raw_segments(segments, piece, self.0),
+            Raw::Segments(segments) => encoder.encode_raw_segments((segments, spaced), piece, self.0),
             Raw::Words(words) => encoder.encode_raw_words(words, piece, self.0),
         }
     }
@@ -289,12 +303,16 @@ impl Run<'_, '_> {
         if A::LOOKS_UP
             && let Some(raw) = &self.engine.stages.raw
         {
-            let first = if self.follows { 0 } else { raw.first_end(piece.text) };
-            if first > 0 {
-                self.encode_by_stages(piece.slice(Span::new(0, first)), adapter)?;
-            }
-            let rest = piece.slice(Span::new(first, piece.text.len()));
-            return adapter.encode_raw(raw, rest, self);
+            let first = if self.follows { FirstSegment::Plain } else { raw.first(piece) };
+            let (spaced, rest) = match first {
+                FirstSegment::Plain => (0, piece),
+                FirstSegment::Spaced(end) => (end, piece),
+                FirstSegment::Staged(end) => {
+                    self.encode_by_stages(piece.slice(Span::new(0, end)), adapter)?;
+                    (0, piece.slice(Span::new(end, piece.text.len())))
+                }
+            };
+            return adapter.encode_raw(raw, spaced, rest, self);
         }
         self.encode_by_stages(piece, adapter)
     }

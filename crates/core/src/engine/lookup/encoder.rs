@@ -13,7 +13,7 @@ use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
-use crate::engine::raw::{RawSegments, RawWords, WordScratch, WordSpans};
+use crate::engine::raw::{MAX_SPACED, RawSegments, RawWords, WordScratch, WordSpans};
 use crate::engine::sink::IdSink;
 use crate::error::Result;
 use crate::model::Scratch;
@@ -73,19 +73,24 @@ impl PretokenEncoder<'_, '_> {
         split
     }
 
-    /// Encodes the raw segments of a text without added tokens.
+    /// Encodes the raw segments of a text without added tokens. The first one may end after `spaced` bytes and be
+    /// encoded as it is behind a space.
     ///
     /// # Errors
     /// As [`Self::encode_split`], but for errors of a split.
     pub(in super::super) fn encode_raw_segments<S: IdSink>(
         &mut self,
-        segments: &RawSegments,
+        (segments, spaced): (&RawSegments, usize),
         piece: AlignedText<'_>,
         sink: &mut S,
     ) -> Result<()> {
         let text = piece.text.as_bytes();
+        if spaced > 0 {
+            self.encode_spaced(&text[..spaced], sink)?;
+        }
         self.batch.begin_text(text);
-        let (mut buffer, mut from) = ([0; SEGMENTS], 0);
+        self.batch.restart(spaced);
+        let (mut buffer, mut from) = ([0; SEGMENTS], spaced);
         while from < text.len() {
             let mut ends = segments.next_ends(text, from, &mut buffer);
             while let Some(&next) = ends.first() {
@@ -105,6 +110,26 @@ impl PretokenEncoder<'_, '_> {
             from = self.batch.end;
         }
         self.resolve_batch(text, piece.origins, sink, true)
+    }
+
+    /// Encodes a raw segment of at most [`MAX_SPACED`] bytes as it is behind a space.
+    fn encode_spaced<S: IdSink>(&mut self, segment: &[u8], sink: &mut S) -> Result<()> {
+        let mut buffer = [b' '; 1 + MAX_SPACED];
+        let spaced = &mut buffer[..=segment.len()];
+        spaced[1..].copy_from_slice(segment);
+        let key = key_of(spaced);
+        let hash = short_table::hash(key);
+        if let Some(ids) = self.speller.look_up(key, hash, spaced, self.cache, &mut [0; INLINE]) {
+            sink.push_ids(ids)?;
+            let saved = usize::from(ids.len() > 1);
+            self.cache.record(1, 0, saved);
+            return Ok(());
+        }
+        let scratch = (&mut *self.scratch, &mut *self.word_scratch);
+        self.speller.spell(spaced, self.cache, scratch, self.ticker)?;
+        self.cache.insert(key, hash, spaced, &self.scratch.ids);
+        self.cache.record(1, 1, 0);
+        Ok(sink.push_ids(&self.scratch.ids)?)
     }
 
     /// Encodes the raw words of a text without added tokens.

@@ -12,6 +12,7 @@ mod words;
 
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter};
 
+use crate::aligned::AlignedText;
 use crate::description::Description;
 use crate::error::Result;
 use crate::model::Model;
@@ -21,7 +22,7 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 use plain::PlainWords;
 pub(super) use scratch::WordScratch;
-pub(super) use segments::RawSegments;
+pub(super) use segments::{FirstSegment, MAX_SPACED, RawSegments};
 pub(super) use words::{RawWords, WordSpans, Words};
 
 /// How texts are cut before they are normalized.
@@ -89,11 +90,11 @@ impl Raw {
         })
     }
 
-    /// The end of the part at the start of a text that must go through all stages; 0 if there is none.
-    pub(super) fn first_end(&self, text: &str) -> usize {
+    /// The first part of a text between added tokens, in front of which something may be put.
+    pub(super) fn first(&self, piece: AlignedText<'_>) -> FirstSegment {
         match self {
-            Self::Segments(segments) => segments.first_end(text.as_bytes()),
-            Self::Words(_) => 0,
+            Self::Segments(segments) => segments.first(piece),
+            Self::Words(_) => FirstSegment::Plain,
         }
     }
 

@@ -8,11 +8,13 @@
 //! at one character at a time. So a text can be cut at such places as it comes. Only segments that miss the cache are
 //! rewritten. `docs/merging.md` has the proof.
 //!
-//! A mark may be put in front of a text, so its first segment goes through all stages.
+//! A mark may be put in front of a text. Its first segment is then looked up with a space before it, which is written as
+//! that mark; where something else is put there, it goes through all stages.
 use std::collections::HashSet;
 
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 
+use crate::aligned::AlignedText;
 use crate::description::{
     Alphabet, BpeDescription, Description, Merges, ModelDescription, Normalizer, Pattern, PieceKind,
     PreTokenizer, PrependScheme,
@@ -40,11 +42,44 @@ pub(crate) struct RawSegments {
 struct Spaces {
     /// What a space is written as; a space if it is kept.
     mark: char,
-    /// Is anything put in front of the text?
-    has_prefix: bool,
+    prefix: Prefix,
     /// Is the text split before each mark?
     splits: bool,
 }
+
+/// What is put in front of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefix {
+    Nothing,
+    /// What a space is written as.
+    Space,
+    /// The same, unless the text begins with a space or a mark. Perhaps only at the start of the caller's text.
+    SpaceUnlessMarked {
+        only_first: bool,
+    },
+    Other,
+}
+
+impl Prefix {
+    /// This prefix, if there is no other one yet.
+    fn behind(self, before: Self) -> Self {
+        if before == Self::Nothing { self } else { Self::Other }
+    }
+}
+
+/// The first segment of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum FirstSegment {
+    /// It is as all others.
+    Plain,
+    /// It ends here, and has the ids that it has behind a space.
+    Spaced(usize),
+    /// It ends here, and goes through all stages.
+    Staged(usize),
+}
+
+/// The most bytes of a first segment that is looked up.
+pub(in crate::engine) const MAX_SPACED: usize = 127;
 
 impl RawSegments {
     /// `None` if a stage before the model may do more than write spaces as marks, split before them and put something
@@ -110,9 +145,26 @@ impl RawSegments {
         Ok(Self { cuts, spaces })
     }
 
-    /// The end of the first segment if it must go through all stages, else 0.
-    pub(in crate::engine) fn first_end(&self, text: &[u8]) -> usize {
-        if self.spaces.has_prefix { self.cuts.next(text, 0) } else { 0 }
+    /// The first segment of a text between added tokens.
+    pub(in crate::engine) fn first(&self, piece: AlignedText<'_>) -> FirstSegment {
+        let end = || self.cuts.next(piece.text.as_bytes(), 0);
+        let is_spaced = match self.spaces.prefix {
+            Prefix::Nothing => return FirstSegment::Plain,
+            Prefix::Space => true,
+            Prefix::SpaceUnlessMarked { only_first } => {
+                let is_mark = |c: char| c == SPACE || c == self.spaces.mark;
+                if (only_first && !piece.is_at_start()) || piece.text.starts_with(is_mark) {
+                    return FirstSegment::Plain;
+                }
+                true
+            }
+            Prefix::Other => false,
+        };
+        match end() {
+            0 => FirstSegment::Plain,
+            end if is_spaced && end <= MAX_SPACED => FirstSegment::Spaced(end),
+            end => FirstSegment::Staged(end),
+        }
     }
 
     /// The first cut inside a text from a byte on. Whether a place is a cut depends on the two characters beside it
@@ -191,12 +243,16 @@ impl RawSegments {
 impl Spaces {
     /// `None` if a stage before the model may do something else.
     fn new(description: &Description) -> Option<Self> {
-        let mut spaces = Self { mark: SPACE, has_prefix: false, splits: false };
+        let mut spaces = Self { mark: SPACE, prefix: Prefix::Nothing, splits: false };
+        let mut prepended = None;
         for step in &description.normalizer {
             match step {
                 // A space that stays one is no mark.
                 Normalizer::Prepend(prefix) if spaces.mark != SPACE && prefix.contains(SPACE) => return None,
-                Normalizer::Prepend(_) => spaces.has_prefix = true,
+                Normalizer::Prepend(prefix) => {
+                    spaces.prefix = Prefix::Space.behind(spaces.prefix);
+                    prepended = Some(prefix);
+                }
                 Normalizer::Replace { pattern: Pattern::Literal(literal), content }
                     if spaces.mark == SPACE && literal == " " =>
                 {
@@ -210,7 +266,9 @@ impl Spaces {
                     if changes_more {
                         return None;
                     }
-                    spaces.has_prefix |= rules.add_dummy_prefix;
+                    if rules.add_dummy_prefix {
+                        spaces.prefix = Prefix::Space.behind(spaces.prefix);
+                    }
                     spaces.mark = if rules.escape_whitespaces { MARK } else { SPACE };
                 }
                 _ => return None,
@@ -224,7 +282,10 @@ impl Spaces {
                 {
                     is_marked = true;
                     spaces.mark = replacement;
-                    spaces.has_prefix |= prepend != PrependScheme::Never;
+                    if prepend != PrependScheme::Never {
+                        let only_first = prepend == PrependScheme::First;
+                        spaces.prefix = Prefix::SpaceUnlessMarked { only_first }.behind(spaces.prefix);
+                    }
                     spaces.splits |= split;
                 }
                 // There are no spaces left.
@@ -232,6 +293,9 @@ impl Spaces {
                     if spaces.mark != SPACE && literal == " " => {}
                 _ => return None,
             }
+        }
+        if prepended.is_some_and(|prefix| only_char(prefix) != Some(spaces.mark)) {
+            spaces.prefix = Prefix::Other;
         }
         Some(spaces)
     }
