@@ -8,15 +8,6 @@ use tokenmill_core::ids::TokenId;
 
 use super::{PIECES, word};
 
-const KINDS: [PieceKind; 6] = [
-    PieceKind::Normal,
-    PieceKind::Unknown,
-    PieceKind::Control,
-    PieceKind::UserDefined,
-    PieceKind::Unused,
-    PieceKind::Byte,
-];
-
 pub(super) fn model(from: &mut Unstructured<'_>) -> Result<ModelDescription> {
     Ok(match from.int_in_range(0..=7)? {
         0..=3 => ModelDescription::Bpe(bpe(from)?),
@@ -123,11 +114,15 @@ fn bpe(from: &mut Unstructured<'_>) -> Result<BpeDescription> {
             let mut kinds = Vec::with_capacity(tokens.len());
             for _ in 0..tokens.len() {
                 scores.push(f32::from(from.arbitrary::<i8>()?) / 4.0);
-                kinds.push(if from.ratio(7, 8)? { PieceKind::Normal } else { *from.choose(&KINDS)? });
+                kinds.push(if from.ratio(7, 8)? {
+                    PieceKind::Normal
+                } else {
+                    *from.choose(&PieceKind::ALL)?
+                });
             }
             Merges::ByScore { scores, kinds }
         }
-        _ => Merges::Listed(listed),
+        _ => Merges::listed(listed),
     };
     Ok(BpeDescription {
         alphabet,
@@ -159,7 +154,7 @@ fn unigram(from: &mut Unstructured<'_>) -> Result<UnigramDescription> {
     let mut kinds = Vec::new();
     if from.arbitrary()? {
         for _ in 0..tokens.len() {
-            kinds.push(if from.ratio(7, 8)? { PieceKind::Normal } else { *from.choose(&KINDS)? });
+            kinds.push(if from.ratio(7, 8)? { PieceKind::Normal } else { *from.choose(&PieceKind::ALL)? });
         }
     }
     Ok(UnigramDescription {

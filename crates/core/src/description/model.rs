@@ -237,6 +237,12 @@ pub enum PieceKind {
     Byte,
 }
 
+impl PieceKind {
+    /// All kinds, in the order of their numbers in a SentencePiece model, where the first one is 1.
+    pub const ALL: [Self; 6] =
+        [Self::Normal, Self::Unknown, Self::Control, Self::UserDefined, Self::Unused, Self::Byte];
+}
+
 /// WordPiece: the longest matching token first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordPieceDescription {

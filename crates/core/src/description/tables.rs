@@ -9,16 +9,6 @@ use super::{
 };
 use crate::error::Result;
 
-/// All kinds, by their numbers in an image.
-const KINDS: [PieceKind; 6] = [
-    PieceKind::Normal,
-    PieceKind::Unknown,
-    PieceKind::Control,
-    PieceKind::UserDefined,
-    PieceKind::Unused,
-    PieceKind::Byte,
-];
-
 impl Description {
     /// The same description without tokens, merges, scores and kinds.
     #[must_use]
@@ -86,12 +76,12 @@ impl Description {
 }
 
 fn write_kinds(kinds: &[PieceKind], image: &mut ImageWriter) {
-    let number = |kind| KINDS.iter().position(|known| known == kind).unwrap_or_default() as u8;
+    let number = |kind| PieceKind::ALL.iter().position(|known| known == kind).unwrap_or_default() as u8;
     image.array(&kinds.iter().map(number).collect::<Vec<u8>>());
 }
 
 fn read_kinds(numbers: &[u8]) -> std::result::Result<Vec<PieceKind>, ImageError> {
-    let kind = |&number: &u8| KINDS.get(usize::from(number)).copied();
+    let kind = |&number: &u8| PieceKind::ALL.get(usize::from(number)).copied();
     let kinds = numbers.iter().map(kind).collect::<Option<_>>();
     kinds.ok_or(ImageError::Inconsistent("a token has no kind"))
 }

@@ -159,7 +159,7 @@ fn piece<'a>(message: Message<'a>, found: &mut Vec<Finding>) -> Result<Piece<'a>
             2 => set(&mut piece.score, field.value.float()),
             3 => {
                 let Some(number) = field.value.varint() else { continue };
-                if let Some(kind) = enumerated(&KINDS, number) {
+                if let Some(kind) = enumerated(&PieceKind::ALL, number) {
                     piece.kind = kind;
                 } else {
                     let reason = format!("{number} is not a type of piece (1 to 6); ignored");
@@ -174,16 +174,6 @@ fn piece<'a>(message: Message<'a>, found: &mut Vec<Finding>) -> Result<Piece<'a>
     }
     Ok(piece)
 }
-
-/// The kinds in the order of their numbers, from 1 on.
-pub(super) const KINDS: [PieceKind; 6] = [
-    PieceKind::Normal,
-    PieceKind::Unknown,
-    PieceKind::Control,
-    PieceKind::UserDefined,
-    PieceKind::Unused,
-    PieceKind::Byte,
-];
 
 /// The value with this number; the first has number 1. Only the low 32 bits count.
 fn enumerated<T: Copy>(values: &[T], number: u64) -> Option<T> {

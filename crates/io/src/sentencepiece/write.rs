@@ -8,7 +8,6 @@ use tokenmill_core::description::{
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
 
-use super::message::KINDS;
 use super::read::parse;
 use super::wire::Writer;
 use crate::report::Report;
@@ -38,7 +37,9 @@ pub(crate) fn write(description: &Description) -> Result<Vec<u8>> {
         let mut piece = Writer::default();
         piece.bytes(1, bytes);
         piece.float(2, *score);
-        if let Some(number) = KINDS.iter().position(|known| known == kind).filter(|&number| number > 0) {
+        if let Some(number) =
+            PieceKind::ALL.iter().position(|known| known == kind).filter(|&number| number > 0)
+        {
             piece.varint(3, number as u64 + 1);
         }
         out.bytes(1, &piece.0);
