@@ -7,6 +7,8 @@ import os
 import pickle
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +308,50 @@ def test_processes_share_an_image(native: Any, tok: Any, tmp_path: Path, method:
         for ids, mapped in pool.map(_ids, [loaded] * 6):
             assert ids == want
             assert mapped > 0
+
+
+# ---- images that were made to deceive -----------------------------------------------------------
+
+DECEIVING = """
+import random, sys
+import xxhash
+import tokenmill
+
+path, whole, text = sys.argv[1], bytearray(open(sys.argv[1], "rb").read()), sys.argv[2]
+drawn = random.Random(11)
+
+
+def sealed(content):
+    # As Rust does it: the hash of all but itself, with a hash of what is before it as the seed.
+    seed = xxhash.xxh3_128_intdigest(bytes(content[:32])) % 2**64
+    content[32:48] = xxhash.xxh3_128_intdigest(bytes(content[48:]), seed=seed).to_bytes(16, "little")
+    return bytes(content)
+
+
+assert sealed(bytearray(whole)) == whole
+errors = 0
+for number in range(200):
+    content = bytearray(whole)
+    for _ in range(drawn.choice([1, 3, 50, 2000])):
+        content[drawn.randrange(64, len(content))] = drawn.randrange(256)
+    if number % 3 == 0:
+        at = drawn.randrange(8, len(content) // 8) * 8
+        content[at : at + 8] = drawn.choice([0, 1, 255, 2**32, 2**63]).to_bytes(8, "little")
+    open(path, "wb").write(sealed(content))
+    try:
+        tok = tokenmill.load(path)
+        ids = tok.encode(text)
+        tok.decode(ids), tok.count(text), tok.encode_with_offsets(text)
+    except tokenmill.TokenmillError:
+        errors += 1
+print(errors)
+"""
+
+
+def test_an_image_that_was_made_to_deceive_reaches_no_other_memory(tok: Any, tmp_path: Path) -> None:
+    pytest.importorskip("xxhash")
+    tok.save(tmp_path / "t.tokenmill")
+    command = [sys.executable, "-c", DECEIVING, str(tmp_path / "t.tokenmill"), "".join(TEXTS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 10
