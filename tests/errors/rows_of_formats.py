@@ -369,9 +369,9 @@ IMAGES: list[tuple[Any, ...]] = [
         at("inconsistent"),
     ),
     (
-        "an image of another kind of machine",
+        "an image of another type of machine",
         image(lambda content: content[:20] + content[20:24][::-1] + content[24:]),
-        "another kind of machine",
+        "another type of machine",
         at("version"),
     ),
     (

@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,38 @@ def test_the_only_file_of_a_folder_may_have_any_name(
         assert len(images(kept)) == number
 
 
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes there")
+def test_files_that_are_not_read_make_no_load_fail(native: Any, tok: Any, tmp_path: Path) -> None:
+    folder, kept = tmp_path / "t", tmp_path / "images"
+    tok.save(folder)
+    (Path(os.fsdecode(os.fsencode(folder) + b"/\xff.model"))).write_bytes(b"?")
+    (folder / "dangling.gguf").symlink_to("nothing")
+    os.mkfifo(folder / "pipe.model")
+    assert native.load(folder) == tok
+    for _ in range(2):
+        assert native.load(folder, image_dir=kept) == tok
+    assert len(images(kept)) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes have names there")
+def test_what_is_read_from_a_pipe_has_no_image(native: Any, tok: Any, tmp_path: Path) -> None:
+    kept = tmp_path / "images"
+    for number, source in enumerate((tok, tok.with_vocab_size(280))):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        source.save(folder / "vocab.json", lossy=True)
+        merges = (folder / "merges.txt").read_bytes()
+        (folder / "vocab.json").write_bytes((tmp_path / "0" / "vocab.json").read_bytes())
+        (folder / "merges.txt").unlink()
+        os.mkfifo(folder / "merges.txt")
+        writer = threading.Thread(target=(folder / "merges.txt").write_bytes, args=(merges,), daemon=True)
+        writer.start()
+        loaded = native.load(folder / "merges.txt", split="cl100k", image_dir=kept)
+        writer.join()
+        assert loaded.merges == source.merges
+    assert not images(kept)
+
+
 def test_a_damaged_image_is_made_anew(native: Any, tok: Any, tmp_path: Path) -> None:
     path, kept = tmp_path / "t.json", tmp_path / "images"
     tok.save(path)
@@ -310,9 +343,9 @@ def test_processes_share_an_image(native: Any, tok: Any, tmp_path: Path, method:
             assert mapped > 0
 
 
-# ---- images that were made to deceive -----------------------------------------------------------
+# ---- crafted images ---------------------------------------------------------------------------
 
-DECEIVING = """
+CRAFTED = """
 import random, sys
 import xxhash
 import tokenmill
@@ -348,10 +381,10 @@ print(errors)
 """
 
 
-def test_an_image_that_was_made_to_deceive_reaches_no_other_memory(tok: Any, tmp_path: Path) -> None:
+def test_a_crafted_image_never_reads_out_of_bounds(tok: Any, tmp_path: Path) -> None:
     pytest.importorskip("xxhash")
     tok.save(tmp_path / "t.tokenmill")
-    command = [sys.executable, "-c", DECEIVING, str(tmp_path / "t.tokenmill"), "".join(TEXTS)]
+    command = [sys.executable, "-c", CRAFTED, str(tmp_path / "t.tokenmill"), "".join(TEXTS)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > 10

@@ -47,7 +47,7 @@ pub enum Format {
     Gguf,
     /// Ranks behind special tokens, as Mistral has them.
     Tekken,
-    /// The compiled tokenizer, for this release and this kind of machine.
+    /// The compiled tokenizer, for this release and this type of machine.
     Image,
 }
 

@@ -77,15 +77,9 @@ pub(super) trait SinkAdapter {
     /// Encodes text that is pre-tokenized in several steps, or by a step other than a split.
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
-    /// Encodes text whose parts are looked up before they are normalized. The first bytes have the ids that they have
-    /// behind a space. Called only if [`Self::LOOKS_UP`].
-    fn encode_raw(
-        &mut self,
-        _raw: &Raw,
-        _spaced: usize,
-        _piece: AlignedText<'_>,
-        _run: &mut Run<'_, '_>,
-    ) -> Result<()> {
+    /// Encodes text whose parts are looked up before they are normalized. The first `spaced` bytes get the ids that they
+    /// would have after a space. Called only if [`Self::LOOKS_UP`].
+    fn encode_raw(&mut self, _: &Raw, _spaced: usize, _: AlignedText<'_>, _: &mut Run<'_, '_>) -> Result<()> {
         Err(Error::internal("this sink takes pretokens"))
     }
 

@@ -227,7 +227,7 @@ impl From<ImageError> for Error {
                 (Defect::Version, format!("another build of tokenmill made this image ({release}); {AGAIN}"))
             }
             ImageError::OtherMachine => {
-                let reason = "this image was made on another kind of machine, with another order of bytes or width of addresses";
+                let reason = "this image was made on another type of machine, with another byte order or pointer width";
                 (Defect::Version, format!("{reason}; {AGAIN}"))
             }
             ImageError::Size { said, is } => {

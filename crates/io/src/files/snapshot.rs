@@ -157,11 +157,6 @@ impl<'w> Snapshot<'w> {
         }
     }
 
-    /// Is this one of the names that the snapshot was taken of?
-    pub(crate) fn is_among(&self, name: &str) -> bool {
-        self.files.contains_key(OsStr::new(name))
-    }
-
     /// Is this the name of a regular file that is known to be in the folder? No other one is opened for it.
     pub(crate) fn has_inside(&self, name: &str) -> bool {
         self.files.get(OsStr::new(name)).is_some_and(Option::is_some)
@@ -257,36 +252,35 @@ impl<'w> Snapshot<'w> {
         Ok(bytes)
     }
 
-    /// Gives the names of all files and what is in them, in the order of their names. False, after fewer, if they are
-    /// larger than a limit in all.
+    /// Passes the name and the content of every file to `update`, in the order of the names. Stops if the files are
+    /// larger in all than a limit, and says whether they are not.
     ///
     /// # Errors
     /// Errors of the operating system, with the path.
     pub(crate) fn hash(&self, limit: u64, update: &mut dyn FnMut(&[u8])) -> Result<bool> {
         let mut left = limit;
-        for (name, opened) in &self.files {
-            let name = name.to_string_lossy();
-            update(format!("{name:?} {}", opened.is_some()).as_bytes());
-            if opened.is_none() {
-                continue;
-            }
-            let size = self.source(OsStr::new(&*name)).map_or(0, |source| source.size());
+        for name in self.files.iter().filter_map(|(name, opened)| opened.as_ref().map(|_| name)) {
+            let size = self.source(name).map_or(0, |source| source.size());
             if size > left {
                 return Ok(false);
             }
             left -= size;
-            let bytes = self.bytes(&name)?;
-            update(&(bytes.len() as u64).to_le_bytes());
-            update(&bytes);
+            let bytes = self.bytes(name)?;
+            // Lengths come first, so that no two sets of files are hashed alike.
+            for part in [name.as_encoded_bytes(), &bytes] {
+                update(&(part.len() as u64).to_le_bytes());
+                update(part);
+            }
         }
         Ok(true)
     }
 
-    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
-        let source = self.source(OsStr::new(name)).map_err(Error::from);
+    fn bytes(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>> {
+        let name = name.as_ref();
+        let source = self.source(name).map_err(Error::from);
         source
             .and_then(|source| read_rest(source, Vec::new()))
-            .map_err(|error| error.in_file(&self.path(name)))
+            .map_err(|error| error.in_file(&self.folder.join(name)))
     }
 
     /// The names in the folder's manifest: the files of the last save.

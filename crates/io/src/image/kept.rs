@@ -19,24 +19,27 @@ use crate::report::{Report, SavedReport};
 /// Files that are larger in all are loaded without an image: hashing them would take longer than loading.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A folder of images, and the name of the image in it.
-pub(crate) struct Place<'a> {
+/// An image that is in a folder, or may be kept there.
+pub(crate) struct KeptImage<'a> {
     folder: &'a Path,
     name: String,
 }
 
-impl<'a> Place<'a> {
-    /// The place of the image of these files, loaded with these options; `None` if the files are too large.
+impl<'a> KeptImage<'a> {
+    /// The image of these files, loaded with these options. `None` if the files are too large, or if one cannot be read:
+    /// it need not be one that loading reads.
     ///
     /// # Errors
-    /// Errors of the operating system.
+    /// Those of the watch.
     pub(crate) fn of_files(folder: &'a Path, files: &Snapshot<'_>, options: &str) -> Result<Option<Self>> {
         let mut hash = Sha256::new_with_prefix(format!("{RELEASE} {options}"));
-        let is_hashed = files.hash(MOST_BYTES, &mut |part| hash.update(part))?;
-        Ok(is_hashed.then(|| Self::named(folder, hash)))
+        match files.hash(MOST_BYTES, &mut |part| hash.update(part)) {
+            Err(error) if matches!(error.kind, Kind::Cancelled) => Err(error),
+            hashed => Ok(matches!(hashed, Ok(true)).then(|| Self::named(folder, hash))),
+        }
     }
 
-    /// The place of the image of a pickled tokenizer.
+    /// The image of a pickled tokenizer.
     pub(crate) fn of_state(folder: &'a Path, state: &[u8]) -> Self {
         Self::named(folder, Sha256::new_with_prefix(format!("{RELEASE} state")).chain_update(state))
     }
@@ -45,11 +48,11 @@ impl<'a> Place<'a> {
         Self { folder, name: format!("{}.tokenmill", hex(&hash.finalize())) }
     }
 
-    /// The tokenizer and its report, if its image is there and can be read.
+    /// The tokenizer and its report, if the image is there and can be read.
     ///
     /// # Errors
     /// Those of the watch.
-    pub(crate) fn find(&self, hooks: &Hooks, watch: &dyn Watch) -> Result<Option<(Engine, Report)>> {
+    pub(crate) fn load(&self, hooks: &Hooks, watch: &dyn Watch) -> Result<Option<(Engine, Report)>> {
         let Some(file) = super::find(&self.folder.join(&self.name)) else { return Ok(None) };
         match super::load(&file, hooks, watch) {
             Ok((engine, report)) => {
@@ -77,7 +80,7 @@ impl<'a> Place<'a> {
             return Ok((engine, report));
         }
         match self.write(&engine, &report, watch) {
-            Ok(()) => Ok(self.find(hooks, watch)?.unwrap_or((engine, report))),
+            Ok(()) => Ok(self.load(hooks, watch)?.unwrap_or((engine, report))),
             Err(error) if matches!(error.kind, Kind::Cancelled) => Err(error),
             Err(error) => {
                 let mut report = report;

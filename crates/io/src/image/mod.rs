@@ -1,9 +1,9 @@
 //! Images: a compiled tokenizer in a file, with its tables as they are in memory.
 //!
 //! In: an engine. Out: the bytes of a file; and back, with tables that are parts of the mapped file, so that all
-//! processes that load it share them. An image is private to one release and one kind of machine. It must never be read
-//! after it was changed or cut: that is found by its size and its hash. A file that was made to deceive can make a call
-//! fail or give wrong ids, as any tokenizer file can; it cannot reach other memory.
+//! processes that load it share them. An image is private to one release and one machine type. It must never be read
+//! after it was changed or cut: its size and its hash show that. A crafted file can make a call fail or give wrong ids,
+//! as any tokenizer file can; it cannot make a read go out of bounds.
 //!
 //! The parts: the report of loading, in JSON, if there was one; the description without its tables, as in a pickle; the
 //! tables of the engine.
@@ -23,7 +23,7 @@ use tokenmill_core::watch::Watch;
 
 use crate::files::{self, Source};
 use crate::state::shape::{Reader, State, Writer};
-pub(crate) use kept::Place;
+pub(crate) use kept::KeptImage;
 
 /// The release that images are of.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -57,7 +57,7 @@ pub(crate) fn find(path: &Path) -> Option<File> {
 /// Loads an image, and its report. `hooks` has the functions that its description names.
 ///
 /// # Errors
-/// A format error if the image was changed or cut, or is of another release or kind of machine; as
+/// A format error if the image was changed or cut, or is of another release or machine type; as
 /// [`compile::compile_with`].
 pub(crate) fn load(file: &File, hooks: &Hooks, watch: &dyn Watch) -> Result<(Engine, Vec<u8>)> {
     let image = open(file, watch)?;

@@ -20,6 +20,7 @@ use tokenmill_core::watch::{Ticker, Watch};
 use crate::chat_files;
 use crate::files::Snapshot;
 use crate::folder::Loaded;
+use crate::image::KeptImage;
 use crate::main_file::{by_ending, file_in};
 use crate::manifest::{self, SETTINGS};
 use crate::report::Report;
@@ -51,38 +52,49 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         Snapshot::take(folder, names, watch)?
     };
-    // What is strict looks at every file.
+    // A strict load looks at every file.
     let image_dir = options.image_dir.as_ref().filter(|_| !options.strict && (is_folder || path.is_file()));
-    let place = match image_dir {
+    let kept = match image_dir {
         Some(folder) => {
             let LoadOptions { split, additions, names_all_special, .. } = options;
             let options = format!("{is_folder} {split:?} {additions:?} {names_all_special}");
-            image::Place::of_files(folder, &files, &options)?
+            KeptImage::of_files(folder, &files, &options)?
         }
         None => None,
     };
-    if let Some(place) = &place
-        && let Some(found) = place.find(&options.hooks, watch)?
+    if let Some(kept) = &kept
+        && let Some(loaded) = kept.load(&options.hooks, watch)?
     {
-        return Ok(found);
+        return Ok(loaded);
     }
     let engine = if is_folder {
         load_folder(&files, options, &mut report, watch)?
     } else {
-        let engine = read_file(path, &files, options, &mut report)
-            .and_then(|description| compile_extended(description, options, &mut report, watch))
-            .map_err(|error| error.in_file(path))?;
-        report_changed(&files, &mut report)?;
-        take_annotations(&files, &mut report)?;
-        engine
+        load_file(path, &files, options, &mut report, watch)?
     };
-    match place {
-        // Nothing else may have been read than what the name of the image is a hash of.
-        Some(place) if files.used().iter().all(|name| files.is_among(name)) => {
-            place.keep(engine, report, &options.hooks, watch)
+    match kept {
+        // The name of an image is a hash of all regular files of the snapshot, so nothing else may have been read.
+        Some(kept) if files.used().iter().all(|name| files.has_inside(name)) => {
+            kept.keep(engine, report, &options.hooks, watch)
         }
         _ => Ok((engine, report)),
     }
+}
+
+/// Loads a single file. `files` are those of its folder.
+fn load_file(
+    path: &Path,
+    files: &Snapshot<'_>,
+    options: &LoadOptions,
+    report: &mut Report,
+    watch: &dyn Watch,
+) -> Result<Engine> {
+    let engine = read_file(path, files, options, report)
+        .and_then(|description| compile_extended(description, options, report, watch))
+        .map_err(|error| error.in_file(path))?;
+    report_changed(files, report)?;
+    take_annotations(files, report)?;
+    Ok(engine)
 }
 
 /// The tokenizer of a pickle's state. `image_dir` is as in [`LoadOptions`].
@@ -96,15 +108,15 @@ pub fn load_state(
     image_dir: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<Engine> {
-    let place = image_dir.map(|folder| image::Place::of_state(folder, bytes));
-    if let Some(place) = &place
-        && let Some((engine, _)) = place.find(hooks, watch)?
+    let kept = image_dir.map(|folder| KeptImage::of_state(folder, bytes));
+    if let Some(kept) = &kept
+        && let Some((engine, _)) = kept.load(hooks, watch)?
     {
         return Ok(engine);
     }
     let engine = compile_watched(state::parse(bytes)?, hooks, watch)?;
-    match place {
-        Some(place) => Ok(place.keep(engine, Report::default(), hooks, watch)?.0),
+    match kept {
+        Some(kept) => Ok(kept.keep(engine, Report::default(), hooks, watch)?.0),
         None => Ok(engine),
     }
 }
@@ -114,9 +126,12 @@ pub fn load_state(
 /// # Errors
 /// As [`Snapshot::take`].
 pub(crate) fn take_folder<'w>(path: &Path, watch: &'w dyn Watch) -> Result<Snapshot<'w>> {
-    let others = [chat_files::in_folder(path)?, by_ending(path)?].concat();
-    let names = SAVED.into_iter().chain(SETTINGS).map(OsStr::new);
-    Snapshot::take(path, names.chain(others.iter().map(OsString::as_os_str)), watch)
+    let templates = chat_files::in_folder(path)?;
+    // Of names that are not UTF-8, a snapshot has those of templates alone.
+    let by_ending: Vec<String> =
+        by_ending(path)?.into_iter().filter_map(|name| name.into_string().ok()).collect();
+    let names = SAVED.into_iter().chain(SETTINGS).chain(by_ending.iter().map(String::as_str)).map(OsStr::new);
+    Snapshot::take(path, names.chain(templates.iter().map(OsString::as_os_str)), watch)
 }
 
 /// Loads a folder from its files.

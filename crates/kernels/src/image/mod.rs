@@ -1,14 +1,14 @@
 //! Images: tables written to a file as they are in memory, so that loading them is mapping the file.
 //!
 //! In: tables, and later the bytes of a file. Out: the bytes of a file, and later tables whose arrays are parts of it.
-//! A file that is not an image of this machine and this version, or that was changed or cut, must never be read.
+//! A file that is not an image of this machine and this build, or that was changed or cut, must never be read.
 //!
 //! ```text
 //! magic (16 bytes), version of the layout u32, machine u32, size of the file u64, hash of the rest u128,
 //! release (16 bytes); then numbers, and arrays that begin at multiples of 64 bytes
 //! ```
 //!
-//! The layout of tables is private to one release of this library, and to one order of bytes.
+//! The layout of tables is private to one release of this library, one byte order and one pointer width.
 mod array;
 mod memory;
 
@@ -29,7 +29,7 @@ pub const MAGIC: [u8; 16] = *b"tokenmill image\n";
 /// The version of the layout. It changes with the layout of any table, also between releases.
 pub const LAYOUT: u32 = 1;
 
-/// Reads as another number where bytes have another order, or addresses another width.
+/// Reads as another number on a machine with another byte order or pointer width.
 const MACHINE: u32 = 0x0102_0300 | size_of::<usize>() as u32;
 
 /// Where the parts of the header begin.
@@ -48,9 +48,9 @@ const RELEASE: usize = 16;
 pub enum ImageError {
     /// They do not begin as an image does.
     NotAnImage,
-    /// They are of another version of this library, here with its name.
+    /// Another build of this library wrote them; this is the name of its release.
     OtherVersion(String),
-    /// They are of a machine with another order of bytes, or another width of addresses.
+    /// They are of a machine with another byte order or pointer width.
     OtherMachine,
     /// The file has another size than it says.
     Size {
@@ -61,7 +61,7 @@ pub enum ImageError {
     },
     /// The hash does not fit: bytes were changed.
     Changed,
-    /// The parts contradict each other. Only a file that was made to do so gets here.
+    /// The parts contradict each other. Only a crafted file has a hash that fits and gets here.
     Inconsistent(&'static str),
     /// There is no memory for a copy.
     OutOfMemory(OutOfMemory),
@@ -91,7 +91,7 @@ impl Image {
     /// libraries ask for, too.
     ///
     /// # Errors
-    /// If it is not an image, or not one of this version and machine, or if it was changed or cut.
+    /// If it is not an image of this build and machine, or if it was changed or cut.
     #[cfg(unix)]
     pub fn map(file: impl std::os::fd::AsFd, release: &str) -> Result<Option<Self>, ImageError> {
         let Some(file) = MappedFile::new(file.as_fd()) else { return Ok(None) };
@@ -138,7 +138,7 @@ impl Image {
     }
 }
 
-/// The number at a byte of the header. Headers are in the order of bytes of their machine, which is checked first.
+/// The `u32` at an offset in the header. Headers are in native byte order, and the machine is checked first.
 fn number(header: &[u8; HEADER], at: usize) -> u32 {
     header[at..].first_chunk().map_or(0, |&bytes| u32::from_ne_bytes(bytes))
 }

@@ -176,7 +176,7 @@ impl Tokenizer {
     ///
     /// An image has the tables of the tokenizer as they are in memory, so that loading it maps the file: some
     /// milliseconds for any vocabulary, and all processes share the memory. It holds everything but `manifest`, and
-    /// is for this release of tokenmill on this kind of machine; `load` refuses another one.
+    /// is for this release of tokenmill on this type of machine; `load` refuses another one.
     ///
     /// `manifest` is what the manifest of the folder says that no tokenizer knows: `think_end_id`,
     /// `padding_side_train`, `padding_side_generate`, and `corpus` (any JSON). Loading the folder keeps it; None

@@ -73,8 +73,8 @@ impl PretokenEncoder<'_, '_> {
         split
     }
 
-    /// Encodes the raw segments of a text without added tokens. The first one may end after `spaced` bytes and be
-    /// encoded as it is behind a space.
+    /// Encodes the raw segments of a text without added tokens. If `spaced` is not 0, the first
+    /// one has so many bytes, and is encoded as if it came after a space.
     ///
     /// # Errors
     /// As [`Self::encode_split`], but for errors of a split.
@@ -112,24 +112,12 @@ impl PretokenEncoder<'_, '_> {
         self.resolve_batch(text, piece.origins, sink, true)
     }
 
-    /// Encodes a raw segment of at most [`MAX_SPACED`] bytes as it is behind a space.
+    /// Encodes a raw segment of at most [`MAX_SPACED`] bytes as if it came after a space.
     fn encode_spaced<S: IdSink>(&mut self, segment: &[u8], sink: &mut S) -> Result<()> {
         let mut buffer = [b' '; 1 + MAX_SPACED];
         let spaced = &mut buffer[..=segment.len()];
         spaced[1..].copy_from_slice(segment);
-        let key = key_of(spaced);
-        let hash = short_table::hash(key);
-        if let Some(ids) = self.speller.look_up(key, hash, spaced, self.cache, &mut [0; INLINE]) {
-            sink.push_ids(ids)?;
-            let saved = usize::from(ids.len() > 1);
-            self.cache.record(1, 0, saved);
-            return Ok(());
-        }
-        let scratch = (&mut *self.scratch, &mut *self.word_scratch);
-        self.speller.spell(spaced, self.cache, scratch, self.ticker)?;
-        self.cache.insert(key, hash, spaced, &self.scratch.ids);
-        self.cache.record(1, 1, 0);
-        Ok(sink.push_ids(&self.scratch.ids)?)
+        self.encode_alone(spaced, sink)
     }
 
     /// Encodes the raw words of a text without added tokens.
@@ -276,7 +264,11 @@ impl PretokenEncoder<'_, '_> {
         pretoken: AlignedText<'_>,
         sink: &mut S,
     ) -> Result<()> {
-        let text = pretoken.text.as_bytes();
+        self.encode_alone(pretoken.text.as_bytes(), sink).map_err(|error| placed(error, pretoken.origins))
+    }
+
+    /// Encodes a pretoken, or a raw segment, without a batch. Errors are positioned in it.
+    fn encode_alone<S: IdSink>(&mut self, text: &[u8], sink: &mut S) -> Result<()> {
         let key = key_of(text);
         let hash = short_table::hash(key);
         if let Some(ids) = self.speller.look_up(key, hash, text, self.cache, &mut [0; INLINE]) {
@@ -285,9 +277,8 @@ impl PretokenEncoder<'_, '_> {
             self.cache.record(1, 0, saved);
             return Ok(());
         }
-        self.speller
-            .spell_pretoken(text, self.cache, self.scratch, self.ticker)
-            .map_err(|error| placed(error, pretoken.origins))?;
+        let scratch = (&mut *self.scratch, &mut *self.word_scratch);
+        self.speller.spell(text, self.cache, scratch, self.ticker)?;
         self.cache.insert(key, hash, text, &self.scratch.ids);
         self.cache.record(1, 1, 0);
         Ok(sink.push_ids(&self.scratch.ids)?)

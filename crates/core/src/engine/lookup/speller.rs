@@ -25,7 +25,7 @@ pub(in super::super) struct Speller<'a> {
     pub(in super::super) model: &'a Model,
     pub(in super::super) vocabulary: &'a Vocabulary,
     pub(in super::super) static_table: &'a StaticTable,
-    /// What is looked up, if it is part of a text that is not normalized yet; else it is a pretoken.
+    /// Set if raw parts of a text are looked up: how a miss is spelled. `None` for pretokens.
     pub(in super::super) raw: Option<RawPart<'a>>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Speller<'a> {
 
     /// Spells a pretoken into `scratch.ids`. A long one that may be divided is spelled segment by segment, and the
     /// segments are cached.
-    pub(super) fn spell_pretoken(
+    fn spell_pretoken(
         self,
         pretoken: &[u8],
         cache: &mut PretokenCache,

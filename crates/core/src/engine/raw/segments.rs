@@ -70,9 +70,9 @@ impl Prefix {
 /// The first segment of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum FirstSegment {
-    /// It is as all others.
+    /// Nothing is put in front of it.
     Plain,
-    /// It ends here, and has the ids that it has behind a space.
+    /// It ends here, and has the ids that it would have after a space.
     Spaced(usize),
     /// It ends here, and goes through all stages.
     Staged(usize),
@@ -147,7 +147,6 @@ impl RawSegments {
 
     /// The first segment of a text between added tokens.
     pub(in crate::engine) fn first(&self, piece: AlignedText<'_>) -> FirstSegment {
-        let end = || self.cuts.next(piece.text.as_bytes(), 0);
         let is_spaced = match self.spaces.prefix {
             Prefix::Nothing => return FirstSegment::Plain,
             Prefix::Space => true,
@@ -160,7 +159,7 @@ impl RawSegments {
             }
             Prefix::Other => false,
         };
-        match end() {
+        match self.cuts.next(piece.text.as_bytes(), 0) {
             0 => FirstSegment::Plain,
             end if is_spaced && end <= MAX_SPACED => FirstSegment::Spaced(end),
             end => FirstSegment::Staged(end),

@@ -100,7 +100,7 @@ impl RawWords {
         let isolates_ideographs = matches!(edges, Edges::All) && isolates_ideographs(description);
         let mut words =
             Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, plain: None };
-        // It is known of spaces alone that no key of a map holds one.
+        // No key of a map contains a space; of other white space that is not known.
         let tried = if matches!(words.edges, Edges::All) { &WHITE_SPACE[..] } else { b" " };
         let stages = Words { raw: &words, normalizers, pre_tokenizers };
         let white: Vec<u8> = tried.iter().copied().filter(|&white| stages.drop_white(&[white])).collect();
