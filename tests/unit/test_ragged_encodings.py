@@ -88,6 +88,49 @@ def test_parts_have_their_offsets_and_encodings(batch: RaggedEncodings, part: An
     assert again.to_lists() == taken.to_lists()
 
 
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_encodings_are_made_when_they_are_asked_for(tok: Any, batch: RaggedEncodings, part: Any) -> None:
+    expected = batch[part]
+    texts = list(TEXTS)
+    made = [tok.encode_batch(texts, offsets=True)[part] for _ in range(4)]
+    # They are those of the texts that were given, whatever the list holds now.
+    texts[:] = ["other"] * len(texts)
+    assert made[0].to_encodings() == expected.to_encodings()
+    assert made[1].byte_offsets.tolist() == expected.byte_offsets.tolist()
+    assert made[2][::-1].to_encodings() == expected[::-1].to_encodings()
+    again = pickle.loads(pickle.dumps(made[3]))
+    assert (again, again.to_encodings()) == (expected, expected.to_encodings())
+
+
+def test_texts_of_every_kind_give_the_same(tok: Any, batch: RaggedEncodings) -> None:
+    class Text(str):
+        pass
+
+    kinds: list[Any] = [tuple(TEXTS), iter(TEXTS), [Text(text) for text in TEXTS]]
+    for texts in kinds:
+        made = tok.encode_batch(texts, offsets=True)
+        assert made == batch
+        assert made.to_encodings() == batch.to_encodings()
+    changing = [bytearray(b"low"), bytearray(b"lower")]
+    made = tok.encode_batch(changing, offsets=True)
+    expected = [tok.encode_with_offsets(bytes(text)) for text in changing]
+    changing[0][:] = b"other"
+    assert made.to_encodings() == expected
+
+
+def test_threads_and_special_tokens_give_the_same(tok: Any) -> None:
+    texts = [f"low{'é' * (n % 7)} lower<s> {n}" for n in range(20_000)]
+    one = tok.encode_batch(texts, offsets=True, special="parse", add_special_tokens=True)
+    for threads in (2, 3):
+        many = tok.encode_batch(
+            texts, offsets=True, special="parse", add_special_tokens=True, num_threads=threads
+        )
+        assert many == one
+    for row in (0, 77, 19_999):
+        expected = tok.encode_with_offsets(texts[row], special="parse", add_special_tokens=True)
+        assert many[row : row + 1].offsets.tolist() == [list(span) for span in expected.offsets]
+
+
 def test_slices_of_neighbours_share_memory_and_nothing_can_be_changed(batch: RaggedEncodings) -> None:
     assert np.shares_memory(batch[1:4].offsets, batch.offsets)
     for array in (batch.offsets, batch[1:].offsets, batch[::2].offsets, batch.ids):

@@ -63,6 +63,22 @@ pub fn read_into(written: &str, bytes: &mut Vec<u8>) -> bool {
     })
 }
 
+/// The token of a byte in vocabularies of characters.
+pub fn written_byte(byte: u8) -> String {
+    format!("<0x{byte:02X}>")
+}
+
+/// The byte whose token this is, as [`written_byte`] writes it.
+pub fn byte_token(token: &[u8]) -> Option<u8> {
+    let &[b'<', b'0', b'x', high, low, b'>'] = token else { return None };
+    let digit = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    };
+    Some(digit(high)? << 4 | digit(low)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -104,6 +104,11 @@ pub struct Hooks {
 }
 
 impl Hooks {
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.normalizers.is_empty() && self.splitters.is_empty()
+    }
+
     /// Adds a normalizer; replaces one of the same name.
     pub fn add_normalizer(
         &mut self,

@@ -55,9 +55,21 @@ fn prefault_part(start: usize, size: usize) -> bool {
 /// If the allocation fails. The vector does not change then.
 #[inline]
 pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) -> Result<(), OutOfMemory> {
-    try_alloc::extend(vec, items)?;
-    let end = vec.as_ptr().addr() + size_of_val(vec.as_slice());
-    if end % PREFAULT_BYTES < size_of_val(items) {
+    reserve(vec, items.len())?;
+    vec.extend_from_slice(items);
+    Ok(())
+}
+
+/// Reserves capacity for `more` items that are about to be appended, and prefaults pages as [`extend`] does.
+///
+/// # Errors
+/// If the allocation fails. The vector does not change then.
+#[inline]
+pub fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
+    try_alloc::reserve(vec, more)?;
+    let size = more * size_of::<T>();
+    let end = vec.as_ptr().addr() + size_of_val(vec.as_slice()) + size;
+    if end % PREFAULT_BYTES < size {
         prefault_spare(vec);
     }
     Ok(())

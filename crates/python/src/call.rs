@@ -4,9 +4,11 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tokenmill_core::engine::{
-    CodeUnits, Engine, Recognizer, Source, Special, Text, UntrustedOfRow, UntrustedRanges,
+    CharactersOfRow, CodeUnits, Engine, Recognizer, Source, Special, Text, UntrustedOfRow, UntrustedRanges,
+    to_characters,
 };
 use tokenmill_core::error::{Error, Result};
+use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
@@ -20,6 +22,7 @@ use crate::untrusted::{Length, Trust, TrustArguments, ranges_of_characters};
 use crate::watch::run;
 
 /// The arguments that all of these calls share.
+#[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) special: Special,
     pub(crate) surrogates: Surrogates,
@@ -212,6 +215,22 @@ impl Texts<'_> {
         }
     }
 
+    /// Moves spans of a row, whose text has been read, from bytes to characters of the caller's string.
+    fn to_characters(&self, row: usize, text: Text<'_>, spans: &mut [Span], watch: &dyn Watch) -> Result<()> {
+        let Self::Objects(texts) = self else { return to_characters(text, spans, watch) };
+        match (&texts[row], text) {
+            (Row::Read(text), _) => text.to_characters(spans, watch),
+            // As many characters as code units, so the string has no surrogate pair.
+            (Row::Unread(units), Text::Str(read)) if read.chars().count() == units.len() => {
+                to_characters(text, spans, watch)
+            }
+            (Row::Unread(units), _) => {
+                let (text, pairs) = units.text()?;
+                PyText::Str { text: text.into(), pairs }.to_characters(spans, watch)
+            }
+        }
+    }
+
     /// The error of a row, with its position in the caller's text and that of the row in the arguments, which
     /// `places` gives.
     fn locate(&self, error: Error, places: impl Fn(usize) -> ArgumentPlace) -> Error {
@@ -323,6 +342,23 @@ pub(crate) fn with_objects<T: Send>(
 ) -> PyResult<T> {
     let read = read_objects(py, texts, options, &places)?;
     Ok(with_read(py, &Texts::Objects(read), options, &places, work)?.result)
+}
+
+/// As [`with_objects`], for texts of a batch. `work` also gets what moves the spans of a row to characters.
+pub(crate) fn with_characters<T: Send>(
+    py: Python<'_>,
+    texts: &[Bound<'_, PyAny>],
+    options: &Options,
+    work: impl FnOnce(&[Option<Source<'_>>], CharactersOfRow<'_>, &Special, usize, &dyn Watch) -> Result<T> + Send,
+) -> PyResult<T> {
+    let texts = Texts::Objects(read_objects(py, texts, options, place_in_texts)?);
+    let done = with_read(py, &texts, options, place_in_texts, |rows, special, threads, watch| {
+        let characters = |row: usize, text: Text<'_>, spans: &mut [Span], watch: &dyn Watch| {
+            texts.to_characters(row, text, spans, watch)
+        };
+        work(rows, &characters, special, threads, watch)
+    })?;
+    Ok(done.result)
 }
 
 fn read_objects<'a>(

@@ -2,50 +2,92 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use tokenmill_core::engine::{Arranged, Sequence};
+use tokenmill_core::engine::{Engine, FlatEncodings};
 use tokenmill_core::error::Result;
-use tokenmill_core::ids::TokenId;
-use tokenmill_core::postprocess::OutputPart;
+use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 use tokenmill_io::state::encodings::{self, EncodingRow};
+use tokenmill_kernels::MadeOnce;
 
 use std::sync::Arc;
 
 use crate::buffer::objects;
+use crate::call::{BatchResult, Options};
 use crate::encoding::{Encoding, Names};
 use crate::exceptions::{gather, raise};
 use crate::output;
+use crate::sequences::SampleEncoder;
+use crate::untrusted::TrustArguments;
 use crate::watch::run;
 
 /// Encodings that are not Python objects yet. All of them share one table of the written forms of ids.
 #[pyclass(frozen, module = "tokenmill._core")]
-pub(crate) struct EncodedRows(Vec<Encoding>);
+pub(crate) struct EncodedRows(Rows);
 
-/// Flat ids and offsets of rows.
-pub(crate) struct Flat {
-    pub(crate) ids: Vec<TokenId>,
-    /// The start of each row in `ids`, and the end of the last one.
-    pub(crate) row_offsets: Vec<i64>,
-    /// Start and end of each id, one after the other, in characters.
-    pub(crate) offsets: Vec<i64>,
+enum Rows {
+    Made(Vec<Encoding>),
+    Later(Later),
 }
 
-impl Flat {
-    pub(crate) fn of(rows: &[Encoding], watch: &dyn Watch) -> Result<Self> {
-        let count = rows.iter().map(Encoding::length).sum();
-        let (mut ids, mut offsets) = (try_alloc::vec(count)?, try_alloc::vec(2 * count)?);
-        let mut row_offsets = try_alloc::vec(rows.len() + 1)?;
-        row_offsets.push(0);
-        let mut ticker = Ticker::new(watch);
-        for row in rows {
-            ids.extend(row.arranged().ids());
-            extend(&mut offsets, row, |sequence| &sequence.offsets, |&span| span);
-            row_offsets.push(ids.len() as i64);
-            ticker.spend(row.length() + 1)?;
-        }
-        Ok(Self { ids, row_offsets, offsets })
+/// Texts whose ids and offsets are known. They are encoded again when more is asked for, which is the same then: texts
+/// do not change, and no stage is a function of the caller.
+pub(crate) struct Later {
+    engine: Arc<Engine>,
+    adds_special: bool,
+    options: Options,
+    texts: Vec<Py<PyAny>>,
+    made: MadeOnce<Vec<Encoding>>,
+}
+
+impl Later {
+    pub(crate) fn new(
+        engine: &Arc<Engine>,
+        adds_special: bool,
+        options: Options,
+        texts: Vec<Bound<'_, PyAny>>,
+    ) -> Self {
+        let texts = texts.into_iter().map(Bound::unbind).collect();
+        Self { engine: Arc::clone(engine), adds_special, options, texts, made: MadeOnce::new() }
     }
+
+    fn encodings(&self, py: Python<'_>) -> PyResult<&[Encoding]> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let encoder = SampleEncoder::of_texts(&self.engine, self.adds_special, &self.options);
+        let texts = PyList::new(py, &self.texts)?;
+        let none = TrustArguments::new(None, None);
+        let BatchResult { result, .. } = encoder.encode_texts(py, &texts, none, self.options.threads)?;
+        Ok(self.made.get_or_make(|| result))
+    }
+
+    /// These rows; `None` if they have been encoded.
+    fn rows(&self, py: Python<'_>, numbers: &[usize]) -> Option<Self> {
+        if self.made.get().is_some() {
+            return None;
+        }
+        let texts =
+            numbers.iter().map(|&row| Some(self.texts.get(row)?.clone_ref(py))).collect::<Option<_>>()?;
+        let (engine, options) = (Arc::clone(&self.engine), self.options.clone());
+        Some(Self { engine, adds_special: self.adds_special, options, texts, made: MadeOnce::new() })
+    }
+}
+
+/// The ids and offsets of rows.
+pub(crate) fn flat(rows: &[Encoding], watch: &dyn Watch) -> Result<FlatEncodings> {
+    let count = rows.iter().map(Encoding::length).sum();
+    let (mut ids, mut offsets) = (try_alloc::vec(count)?, try_alloc::vec(count)?);
+    let mut row_offsets = try_alloc::vec(rows.len() + 1)?;
+    row_offsets.push(0);
+    let mut ticker = Ticker::new(watch);
+    for row in rows {
+        ids.extend(row.arranged().ids());
+        offsets.extend(row.arranged().offsets().map(|(start, end)| Span::new(start, end)));
+        row_offsets.push(ids.len() as i64);
+        ticker.spend(row.length() + 1)?;
+    }
+    Ok(FlatEncodings { ids, offsets, row_offsets })
 }
 
 /// Start and end of each id, one after the other, in bytes.
@@ -53,47 +95,55 @@ fn byte_offsets(rows: &[&Encoding], watch: &dyn Watch) -> Result<Vec<i64>> {
     let mut offsets = try_alloc::vec(2 * rows.iter().map(|row| row.length()).sum::<usize>())?;
     let mut ticker = Ticker::new(watch);
     for row in rows {
-        extend(&mut offsets, row, |sequence| &sequence.encoding.byte_offsets, |span| (span.start, span.end));
+        offsets.extend(row.arranged().byte_offsets().flat_map(|span| [span.start as i64, span.end as i64]));
         ticker.spend(row.length() + 1)?;
     }
     Ok(offsets)
 }
 
-/// Appends the start and end of each id of a row; both are 0 for what was added. Parts are copied as a whole, which
-/// is faster than looking each id up.
-fn extend<'a, T: 'a>(
-    offsets: &mut Vec<i64>,
-    row: &'a Encoding,
-    spans_of: impl Fn(&'a Sequence) -> &'a Vec<T>,
-    ends: impl Fn(&T) -> (usize, usize),
-) {
-    let Arranged { sequences, parts } = row.arranged();
-    for part in parts {
-        let at = offsets.len();
-        offsets.resize(at + 2 * part.len(), 0);
-        if let OutputPart::Tokens { second, range, .. } = *part {
-            let spans = &spans_of(&sequences[usize::from(second)])[range.start..range.end];
-            for (pair, span) in offsets[at..].chunks_exact_mut(2).zip(spans) {
-                let (start, end) = ends(span);
-                pair.copy_from_slice(&[start as i64, end as i64]);
-            }
-        }
-    }
-}
-
 impl EncodedRows {
     pub(crate) fn new(rows: Vec<Encoding>) -> Self {
-        Self(rows)
+        Self(Rows::Made(rows))
     }
 
-    /// `count` rows from `start` on, by steps.
-    fn rows(&self, start: usize, step: isize, count: usize) -> PyResult<Vec<&Encoding>> {
-        let row = |k: usize| {
+    /// Rows that are encoded when they are asked for.
+    pub(crate) fn later(rows: Later) -> Self {
+        Self(Rows::Later(rows))
+    }
+
+    fn count(&self) -> usize {
+        match &self.0 {
+            Rows::Made(rows) => rows.len(),
+            Rows::Later(later) => later.texts.len(),
+        }
+    }
+
+    fn encoded(&self, py: Python<'_>) -> PyResult<&[Encoding]> {
+        match &self.0 {
+            Rows::Made(rows) => Ok(rows),
+            Rows::Later(later) => later.encodings(py),
+        }
+    }
+
+    /// The numbers of `count` rows from `start` on, by steps.
+    fn numbers(&self, start: usize, step: isize, count: usize) -> PyResult<Vec<usize>> {
+        let number = |k: usize| {
             let at = isize::try_from(k).ok().and_then(|k| start.checked_add_signed(k.checked_mul(step)?));
-            let row = at.and_then(|at| self.0.get(at));
-            row.ok_or_else(|| PyIndexError::new_err(format!("no such part of {} rows", self.0.len())))
+            let at = at.filter(|&at| at < self.count());
+            at.ok_or_else(|| PyIndexError::new_err(format!("no such part of {} rows", self.count())))
         };
-        gather((0..count).map(row))
+        gather((0..count).map(number))
+    }
+
+    /// The rows of these numbers.
+    fn of_numbers(&self, py: Python<'_>, numbers: &[usize]) -> PyResult<Self> {
+        if let Rows::Later(later) = &self.0
+            && let Some(rows) = later.rows(py, numbers)
+        {
+            return Ok(Self::later(rows));
+        }
+        let rows = self.encoded(py)?;
+        Ok(Self::new(gather(numbers.iter().map(|&row| Ok(rows[row].fresh())))?))
     }
 }
 
@@ -101,16 +151,15 @@ impl EncodedRows {
 impl EncodedRows {
     /// `count` rows from `start` on, by steps.
     #[pyo3(signature = (start, step, count, /))]
-    fn part(&self, start: usize, step: isize, count: usize) -> PyResult<Self> {
-        let rows = self.rows(start, step, count)?;
-        Ok(Self(gather(rows.into_iter().map(|row| Ok(row.fresh())))?))
+    fn part(&self, py: Python<'_>, start: usize, step: isize, count: usize) -> PyResult<Self> {
+        self.of_numbers(py, &self.numbers(start, step, count)?)
     }
 
     /// The rows of these numbers.
     #[pyo3(signature = (rows, /))]
     fn take(&self, rows: &Bound<'_, PyList>) -> PyResult<Self> {
-        let row = |row: Bound<'_, PyAny>| Ok(self.rows(row.extract()?, 1, 1)?[0].fresh());
-        Ok(Self(gather(rows.iter().map(row))?))
+        let number = |row: Bound<'_, PyAny>| Ok(self.numbers(row.extract()?, 1, 1)?[0]);
+        self.of_numbers(rows.py(), &gather(rows.iter().map(number))?)
     }
 
     /// Start and end of each id of `count` rows from `start` on, by steps, one after the other, in bytes.
@@ -122,28 +171,31 @@ impl EncodedRows {
         step: isize,
         count: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let rows = self.rows(start, step, count)?;
+        let (numbers, rows) = (self.numbers(start, step, count)?, self.encoded(py)?);
+        let rows = gather(numbers.into_iter().map(|row| Ok(&rows[row])))?;
         let offsets = run(py, rows.len() * 64, |watch| byte_offsets(&rows, watch))?;
         output::int64_array(py, offsets)
     }
 
     /// A new `Encoding` for each row.
     fn encodings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list_of(py, self.0.len(), self.0.iter().map(Encoding::fresh))
+        let rows = self.encoded(py)?;
+        output::list_of(py, rows.len(), rows.iter().map(Encoding::fresh))
     }
 
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.count()
     }
 
     fn __repr__(&self) -> String {
-        format!("EncodedRows({} rows)", self.0.len())
+        format!("EncodedRows({} rows)", self.count())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let encoded = self.encoded(py)?;
         let state = py.detach(|| {
-            let rows: Vec<EncodingRow> = self.0.iter().map(Encoding::row).collect();
-            let names = self.0.first().map(|first| first.names().of_rows(&rows)).unwrap_or_default();
+            let rows: Vec<EncodingRow> = encoded.iter().map(Encoding::row).collect();
+            let names = encoded.first().map(|first| first.names().of_rows(&rows)).unwrap_or_default();
             encodings::write(&names, &rows)
         });
         let restore = py.import("tokenmill._core")?.getattr("encoded_rows_from_state")?;
@@ -158,5 +210,5 @@ impl EncodedRows {
 pub(crate) fn encoded_rows_from_state(py: Python<'_>, state: &[u8]) -> PyResult<EncodedRows> {
     let (names, rows) = py.detach(|| encodings::read(state)).map_err(|error| raise(py, error))?;
     let names = Names::Kept(Arc::new(names));
-    Ok(EncodedRows(rows.into_iter().map(|row| Encoding::of_row(names.clone(), row)).collect()))
+    Ok(EncodedRows::new(rows.into_iter().map(|row| Encoding::of_row(names.clone(), row)).collect()))
 }

@@ -14,7 +14,7 @@ use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::argument_place::{ArgumentPlace, Naming};
 use crate::buffer::Surrogates;
-use crate::call::{BatchResult, column_text, refuse_one_text};
+use crate::call::{BatchResult, Options, column_text, refuse_one_text};
 use crate::columns::Columns;
 use crate::convert::{self, look};
 use crate::encoding::Encoding;
@@ -141,7 +141,13 @@ impl Read<'_> {
     }
 }
 
-impl SampleEncoder<'_> {
+impl<'a> SampleEncoder<'a> {
+    /// Encodes texts without cutting them.
+    pub(crate) fn of_texts(engine: &'a Arc<Engine>, adds_special: bool, options: &Options) -> Self {
+        let (special, surrogates) = (options.special.clone(), options.surrogates);
+        Self { engine, special, surrogates, adds_special, truncation: None, only_if_cut: false }
+    }
+
     /// Encodes one sample, of which parts may be untrusted if it is one text.
     pub(crate) fn encode_one(
         &self,
@@ -289,24 +295,6 @@ impl SampleEncoder<'_> {
             Some(trust) => trust.with_recognizers(self.engine, &self.special, encode),
             None => encode(&[&self.engine.recognizer(&self.special)?]),
         }
-    }
-
-    /// Encodes the texts of a column, without the interpreter; a null has no ids.
-    pub(crate) fn encode_column<'a>(
-        &self,
-        texts: impl Iterator<Item = Option<Text<'a>>>,
-        threads: usize,
-        watch: &dyn Watch,
-    ) -> Result<Vec<Encoding>> {
-        let read = |text| match text {
-            Text::Str(text) => Read::Text(PyText::Str { text: text.into(), pairs: Vec::new() }),
-            Text::Bytes(bytes) => Read::Text(PyText::Bytes(bytes.into())),
-        };
-        let rows: Vec<Row<'a>> =
-            try_alloc::collect(texts.map(|text| Result::Ok(text.map(read).into_iter().collect())))?;
-        let encoded = self.encode_read(&rows, None, Naming::Texts, threads, watch)?;
-        let of = |(sequences, windows)| Encoding::new(Arc::clone(self.engine), sequences, windows);
-        try_alloc::collect(encoded.into_iter().map(|one| Result::Ok(of(one))))
     }
 
     fn sample(

@@ -3,7 +3,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{Text, UntrustedRanges, char_offsets};
+use tokenmill_core::engine::{Text, UntrustedRanges, char_offsets, to_characters};
 use tokenmill_core::error::{Error, Place, Result};
 use tokenmill_core::span::Span;
 use tokenmill_core::watch::{Unwatched, Watch};
@@ -82,6 +82,20 @@ impl<'a> PyText<'a> {
             }
         }
         Ok(offsets)
+    }
+
+    /// As [`Self::offsets`], in place.
+    pub(crate) fn to_characters(&self, spans: &mut [Span], watch: &dyn Watch) -> Result<()> {
+        to_characters(self.as_text(), spans, watch)?;
+        if let Self::Str { pairs, .. } = self
+            && !pairs.is_empty()
+        {
+            let moved = |at: usize| at + pairs.partition_point(|&pair| pair < at);
+            for span in spans {
+                *span = Span::new(moved(span.start), moved(span.end));
+            }
+        }
+        Ok(())
     }
 
     /// The length of the text, in the unit of [`Self::untrusted`]. `object` is the object that it was read from.

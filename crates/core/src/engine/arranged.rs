@@ -46,31 +46,42 @@ impl Engine {
     /// # Errors
     /// Out of memory.
     pub fn add_special_tokens(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) -> Result<()> {
+        self.add_for_special_tokens(ids, start, adds_special, |slot| match *slot {
+            Slot::Special { id, .. } => id,
+            Slot::Sequence { .. } => 0,
+        })
+    }
+
+    /// As [`Self::add_special_tokens`], for items that stand for ids: `of_special` has that of a special token.
+    pub(super) fn add_for_special_tokens<T: Copy>(
+        &self,
+        items: &mut Vec<T>,
+        start: usize,
+        adds_special: bool,
+        of_special: impl Fn(&Slot) -> T,
+    ) -> Result<()> {
         let slots = self.stages.post_processors.slots(false, adds_special);
         if matches!(slots, [Slot::Sequence { .. }]) {
             return Ok(());
         }
-        let added =
-            self.count_with_special_tokens(ids.len() - start, adds_special).saturating_sub(ids.len() - start);
-        // `splice` below needs capacity for the ids before the text while those after it are already there.
-        try_alloc::reserve(ids, added + slots.len())?;
+        let count = items.len() - start;
+        let added = self.count_with_special_tokens(count, adds_special).saturating_sub(count);
+        // `splice` below needs capacity for the items before the text while those after it are already there.
+        try_alloc::reserve(items, added + slots.len())?;
         let is_sequence = |slot: &Slot| matches!(slot, Slot::Sequence { .. });
-        let special = |slot: &Slot| match *slot {
-            Slot::Special { id, .. } => Some(id),
-            Slot::Sequence { .. } => None,
-        };
         // A template usually holds the text once. What comes before the text is inserted last, because that moves
         // it.
         let first = slots.iter().position(is_sequence).unwrap_or(slots.len());
-        let end = ids.len();
+        let end = items.len();
         for slot in slots.iter().skip(first + 1) {
-            match special(slot) {
-                Some(id) => ids.push(id),
-                None => ids.extend_from_within(start..end),
+            if is_sequence(slot) {
+                items.extend_from_within(start..end);
+            } else {
+                items.push(of_special(slot));
             }
         }
         let replaced = if first == slots.len() { end } else { start };
-        ids.splice(start..replaced, slots[..first].iter().filter_map(special));
+        items.splice(start..replaced, slots[..first].iter().map(of_special));
         Ok(())
     }
 

@@ -219,7 +219,7 @@ impl DecodedRows {
 }
 
 /// Ranges of consecutive rows with about [`UNIT_BYTES`] of text each, and the size of all rows in bytes.
-fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
+pub(super) fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
     let mut units = Vec::new();
     let (mut start, mut bytes, mut total) = (0, 0, 0);
     for (row, text) in texts.iter().enumerate() {

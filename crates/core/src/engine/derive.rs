@@ -83,6 +83,7 @@ impl Engine {
             unforgeable: self.unforgeable.clone(),
             text_cuts: self.text_cuts.clone(),
             pairs: self.pairs.clone(),
+            token_lengths: self.token_lengths.clone(),
         }
     }
 }

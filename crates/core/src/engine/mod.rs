@@ -41,7 +41,8 @@ pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
 pub use input::{Special, Text};
-pub use offsets::{Encoding, byte_spans, char_offsets};
+use offsets::TokenLengthsOf;
+pub use offsets::{CharactersOfRow, Encoding, FlatEncodings, byte_spans, char_offsets, to_characters};
 pub use paths::Draw;
 pub use plan::Step;
 pub(crate) use raw::Raw;
@@ -88,6 +89,8 @@ pub struct Engine {
     text_cuts: Arc<MadeOnce<TextCuts>>,
     /// As `text_cuts`.
     pairs: Arc<MadeOnce<Pairs>>,
+    /// Made when offsets are first asked for.
+    token_lengths: Arc<MadeOnce<TokenLengthsOf>>,
 }
 
 /// Heap bytes of an engine by purpose, and the counters of its caches.
@@ -155,6 +158,7 @@ impl Engine {
             unforgeable: MadeOnce::new().into(),
             text_cuts: MadeOnce::new().into(),
             pairs: MadeOnce::new().into(),
+            token_lengths: MadeOnce::new().into(),
         }
     }
 
@@ -247,9 +251,10 @@ impl Engine {
             self.unforgeable.get().map(|(vocabulary, model)| (vocabulary.memory(), model.memory()));
         let (of_vocabulary, of_model) = unforgeable.unwrap_or_default();
         let of_segments = self.stages.raw.as_ref().map_or(0, Raw::memory);
+        let of_lengths = self.token_lengths.get().map_or(0, TokenLengthsOf::memory);
         MemoryUsage {
             vocabulary: self.stages.vocabulary.memory() + of_vocabulary,
-            model: self.stages.model.memory() + of_model + of_segments,
+            model: self.stages.model.memory() + of_model + of_segments + of_lengths,
             static_table: self.static_table.memory(),
             image: self.image_bytes,
             chat_templates: self.description.chat_templates.memory(),

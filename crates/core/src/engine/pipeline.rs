@@ -1,9 +1,10 @@
 //! The order of the stages: added tokens are cut out, what lies between is normalized and split, pretokens are
 //! spelled.
 //!
-//! In: a text, and the recognizer of added tokens. Out: ids into a sink. There is one pipeline with two ways to
-//! spell pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens,
-//! which also need ends and origins, and the cache has neither.
+//! In: a text, and the recognizer of added tokens. Out: ids into a sink. There is one pipeline, and at its end
+//! two ways to spell pretokens: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens,
+//! which also need ends and origins, and the cache has neither. `offsets` takes the first way where the ids say where
+//! they are, and the second elsewhere.
 use tokenmill_kernels::Prefetcher;
 
 use super::input::{Part, Text, placed, show_symbol_as_text};
@@ -77,9 +78,14 @@ pub(super) trait SinkAdapter {
     /// Encodes text that is pre-tokenized in several steps, or by a step other than a split.
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
-    /// Encodes text whose parts are looked up before they are normalized. The first `spaced` bytes get the ids that they
-    /// would have after a space. Called only if [`Self::LOOKS_UP`].
-    fn encode_raw(&mut self, _: &Raw, _spaced: usize, _: AlignedText<'_>, _: &mut Run<'_, '_>) -> Result<()> {
+    /// Encodes text whose parts are looked up before they are normalized. Called only if [`Self::LOOKS_UP`].
+    fn encode_raw(
+        &mut self,
+        _: &Raw,
+        _: FirstSegment,
+        _: AlignedText<'_>,
+        _: &mut Run<'_, '_>,
+    ) -> Result<()> {
         Err(Error::internal("this sink takes pretokens"))
     }
 
@@ -127,10 +133,18 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
     fn encode_raw(
         &mut self,
         raw: &Raw,
-        spaced: usize,
+        first: FirstSegment,
         piece: AlignedText<'_>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
+        let (spaced, piece) = match first {
+            FirstSegment::Plain => (0, piece),
+            FirstSegment::Spaced(end) => (end, piece),
+            FirstSegment::Staged(end) => {
+                run.encode_by_stages(piece.slice(Span::new(0, end)), self)?;
+                (0, piece.slice(Span::new(end, piece.text.len())))
+            }
+        };
         let Run { engine, worker, ticker, .. } = run;
         let Worker { scratch, cache, batch, word_scratch, .. } = &mut **worker;
         let speller = engine.raw_speller(raw);
@@ -298,21 +312,17 @@ impl Run<'_, '_> {
             && let Some(raw) = &self.engine.stages.raw
         {
             let first = if self.follows { FirstSegment::Plain } else { raw.first(piece) };
-            let (spaced, rest) = match first {
-                FirstSegment::Plain => (0, piece),
-                FirstSegment::Spaced(end) => (end, piece),
-                FirstSegment::Staged(end) => {
-                    self.encode_by_stages(piece.slice(Span::new(0, end)), adapter)?;
-                    (0, piece.slice(Span::new(end, piece.text.len())))
-                }
-            };
-            return adapter.encode_raw(raw, spaced, rest, self);
+            return adapter.encode_raw(raw, first, piece, self);
         }
         self.encode_by_stages(piece, adapter)
     }
 
     /// Encodes text between the added tokens of the first pass, stage by stage.
-    fn encode_by_stages<A: SinkAdapter>(&mut self, piece: AlignedText<'_>, adapter: &mut A) -> Result<()> {
+    pub(super) fn encode_by_stages<A: SinkAdapter>(
+        &mut self,
+        piece: AlignedText<'_>,
+        adapter: &mut A,
+    ) -> Result<()> {
         if let Some(splitter) = self.engine.splitter() {
             return self.encode_split(splitter, piece, adapter);
         }

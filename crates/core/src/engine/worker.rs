@@ -33,6 +33,8 @@ pub(super) struct Worker {
     pub(super) split_scratch: Option<Box<ScanScratch>>,
     pub(super) batch: LookupBatch,
     pub(super) cache: PretokenCache,
+    /// Raw words with the places of their tokens; made when offsets are first asked for.
+    pub(super) word_spans: Option<Box<PretokenCache>>,
     /// When it was returned to the pool; none for the first slot, whose worker is never evicted.
     idle_since: Option<Instant>,
 }
@@ -47,6 +49,7 @@ impl Worker {
             split_scratch: None,
             batch: LookupBatch::default(),
             cache: PretokenCache::new(budget),
+            word_spans: None,
             idle_since: None,
         }
     }
@@ -106,7 +109,7 @@ impl Workers {
     }
 
     /// The budget that the caches share.
-    pub(super) fn budget(&self) -> &CacheBudget {
+    pub(super) fn budget(&self) -> &Arc<CacheBudget> {
         &self.budget
     }
 
@@ -118,6 +121,9 @@ impl Workers {
         }
         let result = work(&mut worker);
         worker.cache.flush_counters();
+        if let Some(cache) = &mut worker.word_spans {
+            cache.flush_counters();
+        }
         self.give_back(worker);
         result
     }

@@ -1,6 +1,7 @@
 //! What a change promises, as data and in words.
 use std::fmt;
 
+use crate::byte_alphabet::byte_token;
 use crate::description::{Alphabet, BpeDescription, ModelDescription};
 use crate::ids::TokenId;
 
@@ -76,7 +77,7 @@ pub(super) fn in_texts(model: &ModelDescription, token: &[u8]) -> Vec<Vec<u8>> {
     };
     let bare = prefix.and_then(|mark| token.strip_prefix(mark.as_bytes())).unwrap_or(token);
     let bare = suffix.and_then(|mark| bare.strip_suffix(mark.as_bytes())).unwrap_or(bare);
-    let byte = (0..=u8::MAX).find(|byte| token == format!("<0x{byte:02X}>").as_bytes());
+    let byte = byte_token(token);
     let has_fallback = model.as_bpe().is_some_and(|model| model.byte_fallback);
     let byte = byte.filter(|_| has_fallback).map(|byte| vec![byte]);
     [Some(bare.to_vec()), byte].into_iter().flatten().filter(|bytes| !bytes.is_empty()).collect()

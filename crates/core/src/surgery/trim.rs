@@ -99,7 +99,7 @@ impl Keeping<'_> {
         }
         let tokens = description.model.tokens();
         for byte in 0..=u8::MAX {
-            for written in [vec![byte], format!("<0x{byte:02X}>").into_bytes()] {
+            for written in [vec![byte], byte_alphabet::written_byte(byte).into_bytes()] {
                 let is_byte = written.len() > 1 || description.is_byte_level();
                 if let Some(index) = tokens.find(&written).filter(|_| is_byte) {
                     self.keep(tokens.id(index));

@@ -3,20 +3,19 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use tokenmill_core::engine::{Engine, Source, Special, Text};
+use tokenmill_core::engine::{Engine, FlatEncodings, Source, Special, Text, to_characters};
 use tokenmill_core::error::{Error, FieldPath, Kind, Result};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 use tokenmill_kernels::{
     AddedColumn, ColumnError, Field, ImportedArray, Items, OutOfMemory, StringColumn, Values,
 };
 
-use crate::buffer::{Surrogates, column_error, type_name};
-use crate::encoded_rows::Flat;
+use crate::buffer::{column_error, type_name};
 use crate::exceptions::raise;
 use crate::output::Dtype;
-use crate::sequences::SampleEncoder;
 use crate::text::PyText;
 
 /// The columns of starts and ends in a text.
@@ -213,30 +212,31 @@ impl ColumnEncoder {
         is_text: bool,
         watch: &dyn Watch,
     ) -> Result<Encoded> {
-        let encoder = SampleEncoder {
-            engine: &self.engine,
-            special: self.options.special.clone(),
-            surrogates: Surrogates::Replace,
-            adds_special: self.options.add_special_tokens,
-            truncation: None,
-            only_if_cut: false,
+        let ColumnOptions { special, add_special_tokens, threads, .. } = &self.options;
+        let source = |bytes| match std::str::from_utf8(bytes) {
+            Ok(text) if is_text => Source::Text(Text::Str(text)),
+            _ => Source::Text(Text::Bytes(bytes)),
         };
-        let text = |bytes| match std::str::from_utf8(bytes) {
-            Ok(text) if is_text => Text::Str(text),
-            _ => Text::Bytes(bytes),
+        let rows: Vec<_> = try_alloc::collect::<_, Error>(texts.iter().map(|bytes| Ok(bytes.map(source))))?;
+        let characters = |_: usize, text: Text<'_>, spans: &mut [Span], watch: &dyn Watch| {
+            to_characters(text, spans, watch)
         };
-        let texts = texts.iter().map(|bytes| bytes.map(text));
-        let rows = encoder.encode_column(texts, self.options.threads, watch)?;
-        let Flat { ids, row_offsets, offsets } = Flat::of(&rows, watch)?;
-        drop(rows);
+        let FlatEncodings { ids, offsets, row_offsets } = self.engine.encode_batch_with_offsets(
+            &rows,
+            &characters,
+            special,
+            *add_special_tokens,
+            *threads,
+            watch,
+        )?;
         let (mut starts, mut ends) = (try_alloc::vec(ids.len())?, try_alloc::vec(ids.len())?);
-        for pair in offsets.chunks_exact(2) {
-            let short = |at: i64| {
+        for span in offsets {
+            let short = |at: usize| {
                 let reason = "offsets are 32 bits, but a text has more than 2^32 characters; cut it first";
                 u32::try_from(at).map_err(|_| Error::argument(reason))
             };
-            starts.push(short(pair[0])?);
-            ends.push(short(pair[1])?);
+            starts.push(short(span.start)?);
+            ends.push(short(span.end)?);
         }
         let counts = self.counts(&row_offsets)?;
         Ok(Encoded { ids: Some((ids, row_offsets)), counts, offsets: Some((starts, ends)) })

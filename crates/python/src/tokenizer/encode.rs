@@ -1,18 +1,19 @@
 //! Encoding: text to ids.
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBytes, PyList, PyString};
 use tokenmill_core::budget::OVER_LIMIT;
 use tokenmill_core::ids::{TokenId, row_for};
 
 use super::Tokenizer;
 use crate::argument_place::Naming;
 use crate::call::{
-    BatchResult, Options, in_blocks, with_text, with_texts, with_untrusted, with_untrusted_texts,
+    BatchResult, Options, in_blocks, with_characters, with_text, with_texts, with_untrusted,
+    with_untrusted_texts,
 };
 use crate::convert::{self, Given, NOT_GIVEN};
-use crate::encoded_rows::{EncodedRows, Flat};
+use crate::encoded_rows::{EncodedRows, Later, flat};
 use crate::encoding::Encoding;
-use crate::exceptions::raise;
+use crate::exceptions::{gather, raise};
 use crate::late;
 use crate::output::{self, Dtype};
 use crate::sequences::{Sample, SampleEncoder};
@@ -78,27 +79,47 @@ impl Tokenizer {
         trust_arguments: TrustArguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = texts.py();
-        let Options { special, surrogates, threads } = options;
-        let encoder = SampleEncoder {
-            engine: &self.engine,
-            special,
-            surrogates,
-            adds_special: add_special_tokens,
-            truncation: None,
-            only_if_cut: false,
+        let of_list = texts.cast_exact::<PyList>().ok().filter(|_| trust_arguments.is_empty());
+        let never_changes = |text: &Bound<'_, PyAny>| {
+            text.is_exact_instance_of::<PyString>() || text.is_exact_instance_of::<PyBytes>()
         };
-        let BatchResult { result: rows, nulls } =
-            encoder.encode_texts(py, texts, trust_arguments, threads)?;
-        let Flat { ids, row_offsets, offsets } = run(py, rows.len() * 64, |watch| Flat::of(&rows, watch))?;
+        let (flat, rows, nulls) = match of_list {
+            Some(list) if self.engine.hooks().is_empty() && list.iter().all(|text| never_changes(&text)) => {
+                let texts = gather(list.iter().map(Ok))?;
+                let flat =
+                    with_characters(py, &texts, &options, |rows, characters, special, threads, watch| {
+                        let adds_special = add_special_tokens;
+                        self.engine.encode_batch_with_offsets(
+                            rows,
+                            characters,
+                            special,
+                            adds_special,
+                            threads,
+                            watch,
+                        )
+                    })?;
+                let later = Later::new(&self.engine, add_special_tokens, options, texts);
+                (flat, EncodedRows::later(later), None)
+            }
+            _ => {
+                let encoder = SampleEncoder::of_texts(&self.engine, add_special_tokens, &options);
+                let BatchResult { result: rows, nulls } =
+                    encoder.encode_texts(py, texts, trust_arguments, options.threads)?;
+                let flat = run(py, rows.len() * 64, |watch| flat(&rows, watch))?;
+                (flat, EncodedRows::new(rows), nulls)
+            }
+        };
+        let offsets: Vec<[i64; 2]> =
+            flat.offsets.into_iter().map(|span| [span.start as i64, span.end as i64]).collect();
         late::RAGGED.get(py)?.getattr("RaggedEncodings")?.call_method1(
             "_of_encodings",
             (
-                output::array(py, ids, dtype)?,
-                output::int64_array(py, row_offsets)?,
+                output::array(py, flat.ids, dtype)?,
+                output::int64_array(py, flat.row_offsets)?,
                 &self.ready_ids,
                 null_rows(py, nulls)?,
-                output::int64_array(py, offsets)?,
-                Bound::new(py, EncodedRows::new(rows))?,
+                output::int64_array(py, offsets.into_flattened())?,
+                Bound::new(py, rows)?,
             ),
         )
     }

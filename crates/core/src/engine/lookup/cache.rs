@@ -194,7 +194,7 @@ impl PretokenCache {
     }
 
     #[inline]
-    pub(super) fn prefetch(&self, hash: u64) {
+    pub(in super::super) fn prefetch(&self, hash: u64) {
         self.table.prefetch(hash);
     }
 
@@ -212,7 +212,7 @@ impl PretokenCache {
 
     /// The ids of a value; `None` where it belongs to another pretoken with the same key, or to an empty slot.
     #[inline]
-    pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
+    pub(in super::super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
         if value.inline_len == 0 { self.spilled_ids_of(value, pretoken) } else { Some(value.ids()) }
     }
 
@@ -325,7 +325,7 @@ impl PretokenCache {
     /// Counts lookups, for [`Admission`]: of these, `misses` went to the model; `saved` is subtracted from the
     /// misses.
     #[inline]
-    pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
+    pub(in super::super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.lookups += lookups as u64;
         self.misses += misses as u64;
         self.admission.record(lookups, misses, saved);

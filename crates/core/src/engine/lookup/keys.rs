@@ -34,7 +34,7 @@ pub(super) fn is_segment(key: Key) -> bool {
 
 /// May the ids of a pretoken with this key be cached?
 #[inline]
-pub(super) fn is_cached(key: Key) -> bool {
+pub(in super::super) fn is_cached(key: Key) -> bool {
     key & !SEGMENT != UNCACHED
 }
 
@@ -56,7 +56,7 @@ pub(super) fn may_cache_word(word: &[u8]) -> bool {
 }
 
 /// The key of a raw word that is longer than a key. Unlike pretokens, such words repeat in every script.
-pub(super) fn key_of_long_word(word: &[u8]) -> Key {
+pub(in super::super) fn key_of_long_word(word: &[u8]) -> Key {
     if may_cache_word(word) { hash_key(word) ^ LONG_WORD } else { UNCACHED }
 }
 

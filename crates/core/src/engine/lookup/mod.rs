@@ -33,7 +33,7 @@ pub(super) mod tests;
 pub(super) use batch::{LookupBatch, PREFETCH_BYTES};
 pub(super) use cache::{CacheBudget, DEFAULT_CACHE_BYTES, PretokenCache};
 pub(super) use encoder::PretokenEncoder;
-pub(super) use keys::key_of;
+pub(super) use keys::{is_cached, key_of, key_of_long_word};
 pub(super) use misses::MissQueue;
 pub(super) use speller::Speller;
 pub(super) use static_table::StaticTable;

@@ -112,6 +112,11 @@ impl PlainWords {
         Some(Self { normalized, between, prefix, takes_non_ascii })
     }
 
+    /// Is nothing put before a word?
+    pub(super) fn adds_nothing(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
     /// Is an ASCII word the only pretoken that it has?
     pub(in crate::engine) fn keeps_ascii(&self, word: &[u8]) -> bool {
         let is_same = |&byte: &u8| byte != 0 && self.normalized.get(usize::from(byte)) == Some(&byte);

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 
 use crate::aligned::AlignedText;
+use crate::byte_alphabet::written_byte;
 use crate::description::{
     Alphabet, BpeDescription, Description, Merges, ModelDescription, Normalizer, Pattern, PieceKind,
     PreTokenizer, PrependScheme,
@@ -187,6 +188,16 @@ impl RawSegments {
         &ends[..count]
     }
 
+    /// What a space is written as; a space if it is kept.
+    pub(in crate::engine) fn mark(&self) -> char {
+        self.spaces.mark
+    }
+
+    /// Is the text split before each mark?
+    pub(in crate::engine) fn splits(&self) -> bool {
+        self.spaces.splits
+    }
+
     /// A token as it is written in a text: with spaces for marks. `None` if no text becomes it. `segment` is a buffer.
     pub(in crate::engine) fn raw_of<'s>(
         &self,
@@ -322,5 +333,5 @@ fn is_independent(model: &ModelDescription, byte_tokens: &HashSet<TokenId>) -> b
 
 /// The tokens `<0xNN>`.
 fn byte_tokens(vocabulary: &Vocabulary) -> HashSet<TokenId> {
-    (0..=u8::MAX).filter_map(|byte| vocabulary.find(format!("<0x{byte:02X}>").as_bytes())).collect()
+    (0..=u8::MAX).filter_map(|byte| vocabulary.find(written_byte(byte).as_bytes())).collect()
 }

@@ -311,8 +311,8 @@ impl WordSpans {
 }
 
 impl Words<'_> {
-    /// Passes the pretokens of a word to `emit`: of a plain word at once, of others by the stages, and of all by the
-    /// stages if origins are given.
+    /// Passes the pretokens of a word to `emit`: of a plain word at once, of others by the stages. If origins are given,
+    /// only ASCII words that get no prefix are plain.
     ///
     /// # Errors
     /// Those of the stages and of `emit`, positioned in the word if origins are given.
@@ -323,16 +323,24 @@ impl Words<'_> {
         ticker: &mut Ticker<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<()> {
-        if origins.is_none()
+        let start = match origins {
+            None => Some(None),
+            // Each byte of such a word becomes one byte.
+            Some(Origins::Same(at)) if word.is_ascii() => Some(Some(at)),
+            Some(_) => None,
+        };
+        let kept = self.raw.without_gap(word);
+        if let Some(start) = start
             && let Some(plain) = &self.raw.plain
-            && plain.split(
-                self.raw.without_gap(word),
-                (self.normalizers, self.pre_tokenizers),
-                &mut scratch.plain,
-            )
+            && (start.is_none() || plain.adds_nothing())
+            && plain.split(kept, (self.normalizers, self.pre_tokenizers), &mut scratch.plain)
         {
-            let origins = Origins::Untracked;
-            return scratch.plain.iter().try_for_each(|text| emit(AlignedText { text, origins }, ticker));
+            let mut at = start.map(|start| start + word.len() - kept.len());
+            return scratch.plain.iter().try_for_each(|text| {
+                let origins = at.map_or(Origins::Untracked, Origins::Same);
+                at = at.map(|at| at + text.len());
+                emit(AlignedText { text, origins }, ticker)
+            });
         }
         self.for_each_by_stages((word, origins.unwrap_or(Origins::Untracked)), scratch, ticker, emit)
     }

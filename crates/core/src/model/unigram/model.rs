@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
+use crate::byte_alphabet::written_byte;
 use crate::description::{PieceKind, UnigramDescription};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
@@ -231,7 +232,7 @@ fn byte_tokens(vocabulary: &Vocabulary) -> Box<[TokenId; 256]> {
     let is_ordinary = |id: &TokenId| !vocabulary.is_special(*id);
     let mut bytes = Box::new([NO_ID; 256]);
     for (byte, id) in bytes.iter_mut().enumerate() {
-        let written = format!("<0x{byte:02X}>");
+        let written = written_byte(byte as u8);
         let found = vocabulary.find(written.as_bytes()).or_else(|| added.get(written.as_str()).copied());
         *id = found.filter(is_ordinary).unwrap_or(NO_ID);
     }

@@ -7,6 +7,7 @@ use tokenmill_kernels::Prefetcher;
 
 use crate::engine::input::Part;
 use crate::engine::lookup::tests::OneByOne;
+use crate::engine::offsets::tests::check_spans;
 use crate::engine::{Engine, Special, Text, UntrustedRanges};
 use crate::watch::Unwatched;
 
@@ -25,7 +26,7 @@ fn check(engine: &Engine, text: &str) -> Result<(), TestCaseError> {
         let count = engine.count(text, special, 1, &Unwatched);
         prop_assert_eq!(count.ok(), want.as_ref().ok().map(Vec::len));
     }
-    Ok(())
+    check_spans(engine, text.as_bytes())
 }
 
 /// The parts of a text between cuts, each encoded by itself.

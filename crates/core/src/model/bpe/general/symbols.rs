@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::try_alloc;
 
-use crate::byte_alphabet::BYTE_TO_CHAR;
+use crate::byte_alphabet::{BYTE_TO_CHAR, written_byte};
 use crate::description::{BpeDescription, EndOfWord, EndOfWordForm};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
@@ -313,7 +313,7 @@ impl Fallback {
         vocabulary: &Vocabulary,
     ) -> Self {
         let find = |byte: usize| {
-            let id = vocabulary.find(format!("<0x{byte:02X}>").as_bytes());
+            let id = vocabulary.find(written_byte(byte as u8).as_bytes());
             id.filter(|&id| !vocabulary.is_special(id)).unwrap_or(NO_ID)
         };
         let bytes = byte_fallback.then(|| Box::new(std::array::from_fn(find)));

@@ -1,0 +1,311 @@
+//! Ids from the lookup, and their spans from the lengths of their tokens.
+//!
+//! In: text between added tokens. Out: the ids, spans and numbers of pretokens that [`ByPretoken`] gives, which is asked
+//! wherever the lengths of the tokens do not add up to the length of the text. A length is never larger than what its id
+//! stands for, so if they add up, each of them is exact.
+use super::raw_words::encode_words;
+use super::spans::{Encoding, Spans};
+use super::token_lengths::{TokenLengths, TokenLengthsOf};
+use crate::aligned::{AlignedText, Origins};
+use crate::engine::lookup::PretokenEncoder;
+use crate::engine::pipeline::{ById, ByPretoken, Run, SinkAdapter};
+use crate::engine::raw::{FirstSegment, Raw};
+use crate::engine::sink::{IdSink, PretokenSink, SinkResult};
+use crate::engine::worker::Worker;
+use crate::error::{Error, Result};
+use crate::ids::TokenId;
+use crate::pattern::Splitter;
+use crate::span::Span;
+use crate::watch::Ticker;
+use tokenmill_kernels::{pages, try_alloc};
+
+/// Ids whose spans are computed at once.
+const GROUP: usize = 64;
+
+/// Spells through the cache where the ids of a text tile it, and by pretokens elsewhere.
+pub(super) struct SpansByLookup<'s, 'a> {
+    pub(super) spans: &'s mut Spans<'a>,
+    pub(super) lengths: &'a TokenLengthsOf,
+}
+
+/// A sink of ids that tile a text.
+struct Tiling<'t> {
+    encoding: &'t mut Encoding,
+    lengths: &'t TokenLengths,
+    origins: Origins<'t>,
+    /// Where the next id begins: in the caller's text, if the text is a part of it, else in the text.
+    at: usize,
+    /// The bytes of the character, and those of it that are still to come, if the last id was one of its bytes.
+    char: (usize, usize),
+    /// Was there an id whose length is not known?
+    failed: bool,
+}
+
+impl<'t> Tiling<'t> {
+    fn new(encoding: &'t mut Encoding, lengths: &'t TokenLengths, origins: Origins<'t>) -> Self {
+        let at = start_of(origins);
+        Self { encoding, lengths, origins, at, char: (0, 0), failed: false }
+    }
+
+    /// Do the ids tile a text of this length?
+    fn tiles(&self, length: usize) -> bool {
+        !self.failed && self.char.1 == 0 && self.at == start_of(self.origins) + length
+    }
+
+    /// Appends the spans of some ids, for which there is capacity. Returns false if one of them is not plain; the spans
+    /// have no meaning then.
+    #[inline]
+    fn push_plain(&mut self, ids: &[TokenId]) -> bool {
+        let (mut at, mut are_plain, lengths) = (self.at, self.char.1 == 0, self.lengths);
+        self.encoding.byte_offsets.extend(ids.iter().map(|&id| {
+            let length = lengths.get(id);
+            are_plain &= length.is_plain();
+            let start = at;
+            at += length.length();
+            length.trimmed(start, at)
+        }));
+        if are_plain {
+            self.at = at;
+        }
+        are_plain
+    }
+
+    /// As [`Self::push_plain`], for any ids.
+    #[cold]
+    fn push_any(&mut self, ids: &[TokenId]) {
+        for &id in ids {
+            let (length, start) = (self.lengths.get(id), self.at);
+            let span = if let Some(byte) = length.byte() {
+                self.byte_of_char(byte)
+            } else {
+                self.failed |= !length.is_plain() || self.char.1 > 0;
+                self.at += if length.is_plain() { length.length() } else { 0 };
+                if self.failed { Span::new(start, start) } else { length.trimmed(start, self.at) }
+            };
+            self.encoding.byte_offsets.push(span);
+        }
+    }
+
+    /// The span of a byte of a character: its last byte stands for all of it, the others for nothing.
+    fn byte_of_char(&mut self, byte: u8) -> Span {
+        let (start, (of_last, left)) = (self.at, self.char);
+        let bytes = match byte {
+            0x80..=0xBF => of_last,
+            0xC0..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xFF => 4,
+            _ => 1,
+        };
+        let is_first = byte & 0xC0 != 0x80;
+        self.failed |= is_first != (left == 0);
+        self.char = (bytes, if is_first { bytes } else { left }.saturating_sub(1));
+        self.at += if self.char.1 == 0 { bytes } else { 0 };
+        Span::new(start, self.at)
+    }
+}
+
+/// Where a text begins in the caller's text if it is a part of it, else 0.
+fn start_of(origins: Origins<'_>) -> usize {
+    if let Origins::Same(at) = origins { at } else { 0 }
+}
+
+impl IdSink for Tiling<'_> {
+    fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult {
+        pages::extend(&mut self.encoding.ids, ids)?;
+        pages::reserve(&mut self.encoding.byte_offsets, ids.len())?;
+        let before = self.encoding.byte_offsets.len();
+        for group in ids.chunks(GROUP) {
+            let start = self.encoding.byte_offsets.len();
+            if !self.push_plain(group) {
+                self.encoding.byte_offsets.truncate(start);
+                self.push_any(group);
+            }
+        }
+        if !matches!(self.origins, Origins::Same(_)) && !self.failed {
+            for span in &mut self.encoding.byte_offsets[before..] {
+                *span = self.origins.span(*span);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SpansByLookup<'_, '_> {
+    /// Runs `encode` with a sink of ids that tile `piece`. Returns the number of ids before them; `None` if they do not
+    /// tile it, and are dropped.
+    fn tile(
+        &mut self,
+        (lengths, piece): (&TokenLengths, AlignedText<'_>),
+        run: &mut Run<'_, '_>,
+        encode: impl FnOnce(&mut ById<'_, Tiling<'_>>, &mut Run<'_, '_>) -> Result<()>,
+    ) -> Result<Option<usize>> {
+        let before = self.spans.encoding.ids.len();
+        let mut tiling = Tiling::new(&mut self.spans.encoding, lengths, piece.origins);
+        // The model is asked for ids alone.
+        run.worker.scratch.wants_ends = false;
+        let done = encode(&mut ById(&mut tiling), run);
+        run.worker.scratch.wants_ends = true;
+        done?;
+        if tiling.tiles(piece.text.len()) {
+            return Ok(Some(before));
+        }
+        self.spans.truncate(before);
+        Ok(None)
+    }
+
+    /// Numbers the pretokens of the ids from `before` on, which tile a text that is split.
+    fn number_pretokens(
+        &mut self,
+        before: usize,
+        lengths: &TokenLengths,
+        (splitter, piece): (&Splitter, AlignedText<'_>),
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        if !self.spans.keeps_words {
+            return Ok(());
+        }
+        let Run { worker, ticker, .. } = run;
+        let scratch = worker.split_scratch.get_or_insert_default();
+        let Spans { encoding: Encoding { ids, words, .. }, word, is_cut, .. } = &mut *self.spans;
+        try_alloc::resize(words, ids.len(), 0)?;
+        let mut rest = ids[before..].iter().zip(&mut words[before..]);
+        let (mut at, mut last) = (0, 0);
+        splitter.for_each_ends(piece.text, scratch, |ends| {
+            if let Some(&end) = ends.last() {
+                ticker.spend(splitter.work_of(ends.len(), end - last))?;
+                last = end;
+            }
+            for &end in ends {
+                while at < end {
+                    let Some((&id, number)) = rest.next() else {
+                        return Err(Error::internal("the ids end before the text"));
+                    };
+                    at += lengths.get(id).length();
+                    *number = *word;
+                }
+                *word += u32::from(!*is_cut);
+            }
+            Ok(())
+        })
+    }
+
+    /// Numbers the pretokens of the ids from `before` on, which tile the raw segments of a text. Are they the first
+    /// ones of their text?
+    fn number_segments(&mut self, before: usize, is_first: bool, lengths: &TokenLengths) -> SinkResult {
+        let Spans { encoding: Encoding { ids, words, .. }, word, is_cut, keeps_words, .. } = &mut *self.spans;
+        let ids = ids.get(before..).unwrap_or_default();
+        if !*keeps_words || ids.is_empty() {
+            return Ok(());
+        }
+        try_alloc::reserve(words, ids.len())?;
+        if *is_cut {
+            words.extend(ids.iter().map(|_| *word));
+            return Ok(());
+        }
+        // They go on with the last pretoken of the text before them.
+        let mut number = *word - u32::from(!is_first);
+        for (i, &id) in ids.iter().enumerate() {
+            number += u32::from(lengths.get(id).begins_word() && !(is_first && i == 0));
+            words.push(number);
+        }
+        *word = number + 1;
+        Ok(())
+    }
+
+    /// May the ids come from the lookup? Untrusted text is looked at pretoken by pretoken.
+    fn looks_up<'l>(lengths: Option<&'l TokenLengths>, run: &Run<'_, '_>) -> Option<&'l TokenLengths> {
+        lengths.filter(|_| run.untrusted.is_empty())
+    }
+}
+
+impl SinkAdapter for SpansByLookup<'_, '_> {
+    const WANTS_ORIGINS: bool = true;
+    const LOOKS_UP: bool = true;
+
+    fn wants_ends(&self) -> bool {
+        true
+    }
+
+    fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult {
+        self.spans.added(found, id)
+    }
+
+    fn encode_split(
+        &mut self,
+        splitter: &Splitter,
+        piece: AlignedText<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        if let Some(lengths) = Self::looks_up(self.lengths.in_pretokens(), run)
+            && let Some(before) =
+                self.tile((lengths, piece), run, |ids, run| ids.encode_split(splitter, piece, run))?
+        {
+            return self.number_pretokens(before, lengths, (splitter, piece), run);
+        }
+        ByPretoken(&mut *self.spans).encode_split(splitter, piece, run)
+    }
+
+    fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        let Some(lengths) = Self::looks_up(self.lengths.in_pretokens(), run) else {
+            return ByPretoken(&mut *self.spans).encode_pretokenized(piece, run);
+        };
+        let Run { engine, worker, ticker, .. } = run;
+        let Worker { scratch, cache, batch, pretokenized, word_scratch, .. } = &mut **worker;
+        let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
+            ticker.spend(pretoken.text.len())?;
+            let before = self.spans.encoding.ids.len();
+            let mut tiling = Tiling::new(&mut self.spans.encoding, lengths, pretoken.origins);
+            let speller = engine.speller();
+            scratch.wants_ends = false;
+            let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
+            let done = encoder.encode_one(pretoken, &mut tiling);
+            scratch.wants_ends = true;
+            done?;
+            if tiling.tiles(pretoken.text.len()) {
+                return Ok(self.spans.number_pretoken(before)?);
+            }
+            self.spans.truncate(before);
+            self.spans.spell_one(pretoken, &engine.stages, (scratch, ticker))
+        };
+        engine.stages.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
+    }
+
+    fn encode_raw(
+        &mut self,
+        raw: &Raw,
+        first: FirstSegment,
+        piece: AlignedText<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        if let Raw::Words(words) = raw
+            && run.untrusted.is_empty()
+        {
+            return encode_words(self.spans, words, piece, run);
+        }
+        let lengths = Self::looks_up(self.lengths.in_segments(), run);
+        let (Raw::Segments(_), Some(lengths)) = (raw, lengths) else {
+            return run.encode_by_stages(piece, self);
+        };
+        let (before, word) = (self.spans.encoding.ids.len(), self.spans.word);
+        let first = match first {
+            FirstSegment::Plain => 0,
+            FirstSegment::Spaced(end) | FirstSegment::Staged(end) => end,
+        };
+        if first > 0 {
+            run.encode_by_stages(piece.slice(Span::new(0, first)), self)?;
+        }
+        let rest = piece.slice(Span::new(first, piece.text.len()));
+        let tiled =
+            self.tile((lengths, rest), run, |ids, run| ids.encode_raw(raw, FirstSegment::Plain, rest, run))?;
+        if let Some(from) = tiled {
+            return Ok(self.number_segments(from, first == 0, lengths)?);
+        }
+        self.spans.truncate(before);
+        self.spans.word = word;
+        run.encode_by_stages(piece, self)
+    }
+
+    fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        ByPretoken(&mut *self.spans).encode_bytes(bytes, origins, run)
+    }
+}

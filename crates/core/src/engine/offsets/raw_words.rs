@@ -1,0 +1,170 @@
+//! Spans of raw words, through a cache of their own.
+//!
+//! In: text between added tokens, whose words are looked up before they are normalized. Out: the ids, spans and numbers
+//! of pretokens that all stages give. Normalizers change the length of a word, so the lengths of its tokens do not say
+//! where they are in it. So a cache has for each word its ids, each with its place in the word.
+use tokenmill_kernels::short_table::{self, Key, SHORT};
+use tokenmill_kernels::try_alloc;
+
+use super::spans::{Encoding, Spans};
+use crate::aligned::AlignedText;
+use crate::engine::Stages;
+use crate::engine::lookup::{PretokenCache, is_cached, key_of_long_word};
+use crate::engine::pipeline::Run;
+use crate::engine::raw::{RawWords, WordScratch, WordSpans, Words};
+use crate::engine::sink::SinkResult;
+use crate::engine::worker::Worker;
+use crate::error::Result;
+use crate::model::Scratch;
+use crate::span::Span;
+use crate::watch::Ticker;
+
+/// Words whose entries are prefetched at once.
+const BATCH: usize = 64;
+
+/// The work of a word besides its bytes, in bytes.
+const WORK_OF_WORD: usize = 16;
+
+/// Where the token of an id is in a cached word, in 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    start: u8,
+    end: u8,
+    /// Pretokens that begin with it.
+    begun: u8,
+}
+
+impl Place {
+    /// `None` if the numbers are too large.
+    fn new(start: usize, end: usize, begun: usize) -> Option<Self> {
+        let small = |number: usize| u8::try_from(number).ok();
+        Some(Self { start: small(start)?, end: small(end)?, begun: small(begun)? })
+    }
+
+    fn packed(self) -> u32 {
+        u32::from_le_bytes([self.start, self.end, self.begun, 0])
+    }
+
+    #[inline]
+    fn of(packed: u32) -> Self {
+        let [start, end, begun, _] = packed.to_le_bytes();
+        Self { start, end, begun }
+    }
+}
+
+/// A word of the text, with its key.
+#[derive(Debug, Clone, Copy, Default)]
+struct Word {
+    key: Key,
+    hash: u64,
+    start: usize,
+    end: usize,
+}
+
+/// Encodes the raw words of a text without added tokens.
+///
+/// # Errors
+/// Those of the stages and of the model, positioned in the caller's text.
+pub(super) fn encode_words(
+    spans: &mut Spans<'_>,
+    raw: &RawWords,
+    piece: AlignedText<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<()> {
+    let Run { engine, worker, ticker, .. } = run;
+    let Stages { normalizers, pre_tokenizers, .. } = &*engine.stages;
+    let Worker { scratch, word_scratch, word_spans, .. } = &mut **worker;
+    let cache = word_spans.get_or_insert_with(|| Box::new(PretokenCache::new(engine.workers.budget())));
+    let words = Words { raw, normalizers, pre_tokenizers };
+    let (mut found, mut items, mut from) = (WordSpans::default(), Vec::new(), 0);
+    while from < piece.text.len() {
+        let next = raw.next(piece.text, from, &mut found);
+        let (starts, ends) = found.get();
+        for (starts, ends) in starts.chunks(BATCH).zip(ends.chunks(BATCH)) {
+            let mut batch = [Word::default(); BATCH];
+            for (word, (&start, &end)) in batch.iter_mut().zip(starts.iter().zip(ends)) {
+                *word = Word::new(piece.text.as_bytes(), start, end);
+                cache.prefetch(word.hash);
+            }
+            let mut missed = 0;
+            for word in &batch[..starts.len()] {
+                let text = piece.slice(Span::new(word.start, word.end));
+                let value = if is_cached(word.key) { cache.get(word.key, word.hash) } else { None };
+                let hit = value.as_ref().and_then(|value| cache.ids_of(value, text.text.as_bytes()));
+                if let Some(items) = hit {
+                    spans.push_word(items, text.span().start)?;
+                    continue;
+                }
+                missed += 1;
+                items.clear();
+                let is_known = spans.spell_word(
+                    (words, text),
+                    &engine.stages,
+                    (scratch, word_scratch, ticker),
+                    &mut items,
+                )?;
+                if is_known {
+                    cache.insert(word.key, word.hash, text.text.as_bytes(), &items);
+                }
+            }
+            cache.record(starts.len(), missed, 0);
+        }
+        ticker.spend(next - from + WORK_OF_WORD * ends.len())?;
+        from = next;
+    }
+    Ok(())
+}
+
+impl Word {
+    fn new(text: &[u8], start: usize, end: usize) -> Self {
+        let key = match end - start {
+            length @ 0..=SHORT => short_table::key_at(text, start, length),
+            _ => key_of_long_word(&text[start..end]),
+        };
+        Self { key, hash: short_table::hash(key), start, end }
+    }
+}
+
+impl Spans<'_> {
+    /// Takes a word at a byte of the caller's text from the cache: for each token its id and its [`Place`].
+    fn push_word(&mut self, items: &[u32], at: usize) -> SinkResult {
+        let (pairs, _) = items.as_chunks::<2>();
+        self.reserve(pairs.len())?;
+        for &[id, place] in pairs {
+            let Place { start, end, begun } = Place::of(place);
+            // The number of the pretoken is that of the one that began last.
+            self.word += if self.is_cut { 0 } else { u32::from(begun) };
+            let span = Span { start: at + usize::from(start), end: at + usize::from(end) };
+            self.push_numbered(id, span, self.word - u32::from(!self.is_cut));
+        }
+        Ok(())
+    }
+
+    /// Spells a word by the stages, and writes it into `items` as the cache has it. Returns false if it cannot be cached.
+    fn spell_word(
+        &mut self,
+        (words, word): (Words<'_>, AlignedText<'_>),
+        stages: &Stages,
+        (scratch, word_scratch, ticker): (&mut Scratch, &mut WordScratch, &mut Ticker<'_>),
+        items: &mut Vec<u32>,
+    ) -> Result<bool> {
+        let (at, spelled) = (word.span().start, self.spelled);
+        let (mut begun, mut fits) = (0, true);
+        let origins = Some(word.origins);
+        words.for_each_pretoken((word.text, origins), word_scratch, ticker, &mut |pretoken, ticker| {
+            ticker.spend(pretoken.text.len())?;
+            let before = self.encoding.ids.len();
+            self.spell_one(pretoken, stages, (&mut *scratch, ticker))?;
+            begun += 1;
+            let Encoding { ids, byte_offsets, .. } = &self.encoding;
+            for (&id, span) in ids[before..].iter().zip(&byte_offsets[before..]) {
+                let place = Place::new(span.start - at, span.end - at, std::mem::take(&mut begun));
+                fits &= place.is_some();
+                try_alloc::extend(items, &[id, place.map_or(0, Place::packed)])?;
+            }
+            Ok(())
+        })?;
+        // A pretoken without tokens may come last, and the cache has no texts of unknown characters.
+        Ok(fits && begun == 0 && self.spelled == spelled)
+    }
+}
