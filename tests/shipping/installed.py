@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-LIMIT = 4_000_000
-"""Bytes of the largest wheel that there may be, without the data in it."""
+LIMIT = 4_700_000
+"""Bytes of the largest wheel that there may be, without the data in it: a little more than it has (decision 72)."""
 DATA = "tokenmill/data/"
 """The folder of the data in a wheel: models of placeholder text."""
 NEEDED = ("cargo", "rustc")
