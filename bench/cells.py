@@ -56,6 +56,13 @@ CELLS = {
     "list": Cell("one text to a list", ("list",), "text"),
     "documents-array": Cell("documents of 4 kB to an array", ("batch-array",), "batch", piece=DOCUMENT),
     "documents-list": Cell("documents of 4 kB to lists", ("batch-lists",), "batch", piece=DOCUMENT),
+    "documents-offsets": Cell(
+        "documents of 4 kB to ids with offsets",
+        ("batch-offsets",),
+        "batch",
+        piece=DOCUMENT,
+        against=("documents-array",),
+    ),
     "short": Cell(
         "strings of 200 bytes to a list, a call for each",
         ("list",),
@@ -124,12 +131,15 @@ CELLS = {
 }
 
 _OF_INPUTS = ("padded", "turns", "untrusted")
-_OF_A_TEXT = tuple(name for name in CELLS if not name.startswith("slices") and name not in _OF_INPUTS)
+_WITH_OFFSETS = ("documents-offsets",)
+_OF_A_TEXT = tuple(
+    name for name in CELLS if not name.startswith("slices") and name not in (*_OF_INPUTS, *_WITH_OFFSETS)
+)
 _SLICES = tuple(name for name in CELLS if name.startswith("slices"))
 _ELSEWHERE = (("array", "list", "load"), ("english", "multilingual"))
-_AS_INPUT = ((*_ELSEWHERE[0], *_OF_INPUTS), _ELSEWHERE[1])
+_AS_INPUT = ((*_ELSEWHERE[0], *_OF_INPUTS, *_WITH_OFFSETS), _ELSEWHERE[1])
 _OTHERS = (
-    ("array", "list", "documents-array", "documents-list", "short", "count", "load"),
+    ("array", "list", "documents-array", "documents-list", "documents-offsets", "short", "count", "load"),
     data.CORPORA,
 )
 Plan = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]

@@ -56,7 +56,7 @@ def answer(
         cell = CELLS[name]
         content = data.text(text, size)
         form = next((form for form in cell.forms if form in peer.forms), None)
-        wanted = [("truth", "decode" if cell.inputs in DECODING else "list")] if as_reference else []
+        wanted = [("truth", _plainest(cell))] if as_reference else []
         wanted += [("own", form)] if form is not None else []
         wanted = wanted if _is_for(cell, files) else []
         result: dict[str, str] = {}
@@ -79,6 +79,13 @@ def answer(
             result |= {kind + what: value for what, value in known[key].items()}
         results.append(result)
     return {"results": results}
+
+
+def _plainest(cell: Cell) -> str:
+    """The form of the reference that says what is right."""
+    if cell.forms == ("batch-offsets",):
+        return cell.forms[0]
+    return "decode" if cell.inputs in DECODING else "list"
 
 
 def _is_for(cell: Cell, vocabulary: Vocabulary) -> bool:

@@ -21,7 +21,7 @@ from vocabularies import Vocabulary, tiktoken_pattern
 Form = Callable[[Any], Any]
 FORMS = (
     *("list", "array", "batch-lists", "batch-array", "count", "decode", "decode-bytes", "decode-array"),
-    *("padded", "batch-parsed", "batch-untrusted"),
+    *("padded", "batch-parsed", "batch-untrusted", "batch-offsets"),
 )
 """
 =============== =================== ==========================
@@ -38,6 +38,7 @@ decode-array    array of ids        ``str``
 padded          ``list[str]``       arrays of ids and of their mask by name, rows of one length
 batch-parsed    ``Turns``           flat array, of texts with added tokens
 batch-untrusted ``Turns``           the same, where no added token may come from what others wrote
+batch-offsets   ``list[str]``       ids and the characters of each: flat arrays, or lists for each text
 =============== =================== ==========================
 """
 
@@ -101,6 +102,10 @@ class Tokenmill(Peer):
             "decode-bytes": tokenizer.decode_bytes,
             "decode-array": tokenizer.decode,
         }
+        if vocabulary.json_file is not None:
+            self.forms["batch-offsets"] = lambda texts: encode_batch(
+                texts, offsets=True, special=special, num_threads=threads
+            )
         if vocabulary.pad_token is not None:
             pad_id = tokenizer.token_to_id(vocabulary.pad_token)
             self.forms["padded"] = functools.partial(
@@ -180,6 +185,10 @@ class Tokenizers(Peer):
             "list": lambda text: tokenizer.encode(text, add_special_tokens=False).ids,
             "batch-lists": lambda texts: [
                 encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            ],
+            "batch-offsets": lambda texts: [
+                (encoding.ids, encoding.offsets)
+                for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)
             ],
             "decode": functools.partial(tokenizer.decode, skip_special_tokens=False),
         }
@@ -426,6 +435,11 @@ def flat(result: Any) -> Any:
         assert ids.dtype == mask.dtype == np.dtype("int64")
         assert ids.shape == mask.shape
         return np.concatenate([ids.shape, ids.ravel(), mask.ravel()]).astype(np.uint32)
+    if hasattr(result, "offsets") and hasattr(result, "row_offsets"):
+        return np.concatenate([result.ids, result.offsets.ravel()]).astype(np.uint32)
+    if isinstance(result, list) and result and isinstance(result[0], tuple):
+        columns = [np.asarray(row[part]).ravel() for part in range(2) for row in result]
+        return np.concatenate(columns).astype(np.uint32)
     if isinstance(result, bytes | bytearray):
         return np.frombuffer(result, dtype="<u4")
     if type(result).__module__.partition(".")[0] == "awkward":
