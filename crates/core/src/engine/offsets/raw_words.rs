@@ -34,6 +34,10 @@ struct Place {
     begun: u8,
 }
 
+/// Set in the first place of a word if one of its ids stands for text that differs from its token. The cache does not
+/// have that text.
+const HAS_SURFACE: u32 = 1 << 24;
+
 impl Place {
     /// `None` if the numbers are too large.
     fn new(start: usize, end: usize, begun: usize) -> Option<Self> {
@@ -91,7 +95,9 @@ pub(super) fn encode_words(
                 let text = piece.slice(Span::new(word.start, word.end));
                 let value = if is_cached(word.key) { cache.get(word.key, word.hash) } else { None };
                 let hit = value.as_ref().and_then(|value| cache.ids_of(value, text.text.as_bytes()));
-                if let Some(items) = hit {
+                if let Some(items) = hit
+                    && !(spans.keeps_words && has_surface(items))
+                {
                     spans.push_word(items, text.span().start)?;
                     continue;
                 }
@@ -113,6 +119,11 @@ pub(super) fn encode_words(
         from = next;
     }
     Ok(())
+}
+
+/// Is the text of one of the ids of a cached word not in the cache?
+fn has_surface(items: &[u32]) -> bool {
+    items.get(1).is_some_and(|first| first & HAS_SURFACE != 0)
 }
 
 impl Word {
@@ -164,7 +175,12 @@ impl Spans<'_> {
             }
             Ok(())
         })?;
-        // A pretoken without tokens may come last, and the cache has no texts of unknown characters.
-        Ok(fits && begun == 0 && self.spelled == spelled)
+        if self.spelled > spelled
+            && let Some(first) = items.get_mut(1)
+        {
+            *first |= HAS_SURFACE;
+        }
+        // A pretoken without tokens may come last.
+        Ok(fits && begun == 0)
     }
 }
