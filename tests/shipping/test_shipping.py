@@ -101,13 +101,16 @@ def wheel_is_whole(wheel: Path) -> None:
     about = f"tokenmill-{VERSION}.dist-info"
     assert {name.partition("/")[0] for name in names} == {"tokenmill", about}
     inside = [name for name in names if name.startswith("tokenmill/")]
-    data = {name.removeprefix(DATA) for name in inside if name.startswith(DATA)}
-    assert data == {path.name for path in (ROOT / "python" / DATA).iterdir()}
-    inside = [name for name in inside if not name.startswith(DATA)]
-    [extension] = [name for name in inside if not name.endswith((".py", ".pyi", ".jinja", "/py.typed"))]
-    assert re.fullmatch(r"tokenmill/_core\..*(so|pyd)", extension)
-    assert {"tokenmill/__init__.py", "tokenmill/_core.pyi", "tokenmill/py.typed"} <= set(inside)
-    assert "tokenmill/chat/builtin/chatml.jinja" in inside
+    [extension] = [name for name in inside if re.fullmatch(r"tokenmill/_core\..*(so|pyd)", name)]
+    package = ROOT / "python"
+    built = (".pyc", ".so", ".pyd")
+    sources = {
+        path.relative_to(package).as_posix()
+        for path in (package / "tokenmill").rglob("*")
+        if path.is_file() and path.suffix not in built
+    }
+    assert set(inside) == {extension, *sources}
+    assert {f"{DATA}lorem-en.ngrams", "tokenmill/py.typed", "tokenmill/_report/style.css"} <= sources
     licenses = {f"{about}/licenses/LICENSE-MIT", f"{about}/licenses/LICENSE-APACHE"}
     assert licenses | {f"{about}/METADATA", f"{about}/RECORD", f"{about}/entry_points.txt"} <= set(names)
 
