@@ -24,7 +24,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 LIMIT = 4_700_000
-"""Bytes of the largest wheel that there may be, without the data in it: a little more than it has (decision 72)."""
+"""Bytes of the largest wheel that there may be, without the data in it (decision 72)."""
 DATA = "tokenmill/data/"
 """The folder of the data in a wheel: models of placeholder text."""
 NEEDED = ("cargo", "rustc")
