@@ -20,6 +20,12 @@ pub(crate) trait IdSink {
     /// The ids of pretokens.
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult;
 
+    /// Where the next pretokens of a text that is split end in it. Their ids come later.
+    #[inline]
+    fn take_ends(&mut self, _ends: &[usize]) -> SinkResult {
+        Ok(())
+    }
+
     /// The id of an added token.
     #[inline]
     fn push_added(&mut self, id: TokenId) -> SinkResult {

@@ -53,6 +53,7 @@ impl PretokenEncoder<'_, '_> {
         let text = piece.text.as_bytes();
         self.batch.begin_text(text);
         let split = splitter.for_each_ends(piece.text, split_scratch, |mut ends| {
+            sink.take_ends(ends)?;
             while let Some(&next) = ends.first() {
                 let batch = &mut *self.batch;
                 let (start, before) = (batch.end, batch.length);

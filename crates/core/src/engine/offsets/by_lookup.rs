@@ -12,7 +12,7 @@ use crate::engine::pipeline::{ById, ByPretoken, Run, SinkAdapter};
 use crate::engine::raw::{FirstSegment, Raw};
 use crate::engine::sink::{IdSink, PretokenSink, SinkResult};
 use crate::engine::worker::Worker;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::TokenId;
 use crate::pattern::Splitter;
 use crate::span::Span;
@@ -39,12 +39,46 @@ struct Tiling<'t> {
     char: (usize, usize),
     /// Was there an id whose length is not known?
     failed: bool,
+    /// `None` if pretokens are not numbered, or later.
+    numbering: Option<Numbering<'t>>,
+}
+
+/// Numbers the pretokens of a text that is split, as its ids come.
+struct Numbering<'t> {
+    /// The number of the next pretoken, or of all of them if `is_cut`.
+    word: &'t mut u32,
+    is_cut: bool,
+    /// Where pretokens end in the text; the ids of those from `next` on are still to come.
+    ends: &'t mut Vec<usize>,
+    next: usize,
+    /// Where the next id begins in the text.
+    at: usize,
+}
+
+impl Numbering<'_> {
+    fn push(&mut self, ids: &[TokenId], lengths: &TokenLengths, words: &mut Vec<u32>) -> SinkResult {
+        pages::reserve(words, ids.len())?;
+        words.extend(ids.iter().map(|&id| {
+            let word = *self.word;
+            self.at += lengths.get(id).length();
+            while self.ends.get(self.next).is_some_and(|&end| self.at >= end) {
+                *self.word += u32::from(!self.is_cut);
+                self.next += 1;
+            }
+            word
+        }));
+        if self.next == self.ends.len() {
+            self.ends.clear();
+            self.next = 0;
+        }
+        Ok(())
+    }
 }
 
 impl<'t> Tiling<'t> {
     fn new(encoding: &'t mut Encoding, lengths: &'t TokenLengths, origins: Origins<'t>) -> Self {
         let at = start_of(origins);
-        Self { encoding, lengths, origins, at, char: (0, 0), failed: false }
+        Self { encoding, lengths, origins, at, char: (0, 0), failed: false, numbering: None }
     }
 
     /// Do the ids tile a text of this length?
@@ -121,6 +155,9 @@ impl IdSink for Tiling<'_> {
                 self.push_any(group);
             }
         }
+        if let Some(numbering) = &mut self.numbering {
+            numbering.push(ids, self.lengths, &mut self.encoding.words)?;
+        }
         if !matches!(self.origins, Origins::Same(_)) && !self.failed {
             for span in &mut self.encoding.byte_offsets[before..] {
                 *span = self.origins.span(*span);
@@ -128,19 +165,31 @@ impl IdSink for Tiling<'_> {
         }
         Ok(())
     }
+
+    fn take_ends(&mut self, ends: &[usize]) -> SinkResult {
+        match &mut self.numbering {
+            Some(numbering) => try_alloc::extend(numbering.ends, ends),
+            None => Ok(()),
+        }
+    }
 }
 
 impl SpansByLookup<'_, '_> {
-    /// Runs `encode` with a sink of ids that tile `piece`. Returns the number of ids before them; `None` if they do not
-    /// tile it, and are dropped.
+    /// Runs `encode` with a sink of ids that tile `piece`, and numbers their pretokens if `numbers`. Returns the number of
+    /// ids before them; `None` if they do not tile it, and are dropped.
     fn tile(
         &mut self,
         (lengths, piece): (&TokenLengths, AlignedText<'_>),
+        numbers: bool,
         run: &mut Run<'_, '_>,
         encode: impl FnOnce(&mut ById<'_, Tiling<'_>>, &mut Run<'_, '_>) -> Result<()>,
     ) -> Result<Option<usize>> {
-        let before = self.spans.encoding.ids.len();
-        let mut tiling = Tiling::new(&mut self.spans.encoding, lengths, piece.origins);
+        let (before, word_before) = (self.spans.encoding.ids.len(), self.spans.word);
+        let Spans { encoding, word, is_cut, keeps_words, ends, .. } = &mut *self.spans;
+        let mut tiling = Tiling::new(encoding, lengths, piece.origins);
+        ends.clear();
+        tiling.numbering =
+            (*keeps_words && numbers).then_some(Numbering { word, is_cut: *is_cut, ends, next: 0, at: 0 });
         // The model is asked for ids alone.
         run.worker.scratch.wants_ends = false;
         let done = encode(&mut ById(&mut tiling), run);
@@ -150,43 +199,8 @@ impl SpansByLookup<'_, '_> {
             return Ok(Some(before));
         }
         self.spans.truncate(before);
+        self.spans.word = word_before;
         Ok(None)
-    }
-
-    /// Numbers the pretokens of the ids from `before` on, which tile a text that is split.
-    fn number_pretokens(
-        &mut self,
-        before: usize,
-        lengths: &TokenLengths,
-        (splitter, piece): (&Splitter, AlignedText<'_>),
-        run: &mut Run<'_, '_>,
-    ) -> Result<()> {
-        if !self.spans.keeps_words {
-            return Ok(());
-        }
-        let Run { worker, ticker, .. } = run;
-        let scratch = worker.split_scratch.get_or_insert_default();
-        let Spans { encoding: Encoding { ids, words, .. }, word, is_cut, .. } = &mut *self.spans;
-        try_alloc::resize(words, ids.len(), 0)?;
-        let mut rest = ids[before..].iter().zip(&mut words[before..]);
-        let (mut at, mut last) = (0, 0);
-        splitter.for_each_ends(piece.text, scratch, |ends| {
-            if let Some(&end) = ends.last() {
-                ticker.spend(splitter.work_of(ends.len(), end - last))?;
-                last = end;
-            }
-            for &end in ends {
-                while at < end {
-                    let Some((&id, number)) = rest.next() else {
-                        return Err(Error::internal("the ids end before the text"));
-                    };
-                    at += lengths.get(id).length();
-                    *number = *word;
-                }
-                *word += u32::from(!*is_cut);
-            }
-            Ok(())
-        })
     }
 
     /// Numbers the pretokens of the ids from `before` on, which tile the raw segments of a text. Are they the first
@@ -236,11 +250,13 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
         piece: AlignedText<'_>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        if let Some(lengths) = Self::looks_up(self.lengths.in_pretokens(), run)
-            && let Some(before) =
-                self.tile((lengths, piece), run, |ids, run| ids.encode_split(splitter, piece, run))?
-        {
-            return self.number_pretokens(before, lengths, (splitter, piece), run);
+        if let Some(lengths) = Self::looks_up(self.lengths.in_pretokens(), run) {
+            let encode = |ids: &mut ById<'_, Tiling<'_>>, run: &mut Run<'_, '_>| {
+                ids.encode_split(splitter, piece, run)
+            };
+            if self.tile((lengths, piece), true, run, encode)?.is_some() {
+                return Ok(());
+            }
         }
         ByPretoken(&mut *self.spans).encode_split(splitter, piece, run)
     }
@@ -295,8 +311,9 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
             run.encode_by_stages(piece.slice(Span::new(0, first)), self)?;
         }
         let rest = piece.slice(Span::new(first, piece.text.len()));
-        let tiled =
-            self.tile((lengths, rest), run, |ids, run| ids.encode_raw(raw, FirstSegment::Plain, rest, run))?;
+        let tiled = self.tile((lengths, rest), false, run, |ids, run| {
+            ids.encode_raw(raw, FirstSegment::Plain, rest, run)
+        })?;
         if let Some(from) = tiled {
             return Ok(self.number_segments(from, first == 0, lengths)?);
         }

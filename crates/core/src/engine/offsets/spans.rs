@@ -43,6 +43,8 @@ pub(in crate::engine) struct Spans<'a> {
     pub(super) is_cut: bool,
     /// Are the numbers of pretokens and the surfaces kept, too?
     pub(super) keeps_words: bool,
+    /// A buffer for the ends of pretokens.
+    pub(super) ends: Vec<usize>,
     /// Ids whose text differs from their token, kept or not.
     pub(super) spelled: usize,
     /// The vocabulary, for the written forms of tokens; set if offsets leave out white space.
@@ -64,6 +66,7 @@ impl<'a> Spans<'a> {
             word: 0,
             is_cut,
             keeps_words: true,
+            ends: Vec::new(),
             spelled: 0,
             trims,
             in_bytes,
