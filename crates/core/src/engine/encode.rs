@@ -160,7 +160,8 @@ impl Engine {
     /// May a text be cut and its parts be encoded separately? Only if nothing but a split looks at more than one
     /// pretoken, or if parts of a text are looked up before it is normalized.
     pub(crate) fn may_be_cut(&self) -> bool {
-        let has_cuts = self.splitter().is_some() || self.stages.raw.is_some();
+        let Stages { raw, added_in_normalized, .. } = &*self.stages;
+        let has_cuts = self.splitter().is_some() || (raw.is_some() && added_in_normalized.is_empty());
         has_cuts && self.stages.added_in_raw.is_plain()
     }
 

@@ -310,6 +310,7 @@ impl Run<'_, '_> {
     fn encode_ordinary<A: SinkAdapter>(&mut self, piece: AlignedText<'_>, adapter: &mut A) -> Result<()> {
         if A::LOOKS_UP
             && let Some(raw) = &self.engine.stages.raw
+            && !self.recognizer.searches_normalized()
         {
             let first = if self.follows { FirstSegment::Plain } else { raw.first(piece) };
             return adapter.encode_raw(raw, first, piece, self);

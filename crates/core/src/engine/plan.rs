@@ -48,7 +48,13 @@ impl Engine {
             let limit = format!("workers may hold {} bytes together (cache_bytes)", usage.cache_bytes);
             ("cache, then static table", limit)
         };
-        steps.push(step("look-up of pretokens", format!("{parts}{tables}"), format!("{reason}{limit}")));
+        let except = if self.stages.added_in_normalized.is_empty() || reason.is_empty() {
+            ""
+        } else {
+            "not where added tokens are looked for in normalized text; "
+        };
+        let (path, reason) = (format!("{parts}{tables}"), format!("{reason}{except}{limit}"));
+        steps.push(step("look-up of pretokens", path, reason));
         steps.push(self.plan_of_model());
         steps.push(match &self.stages.chain {
             None => step("decoding", "copied bytes", "each id stands for its own bytes"),

@@ -121,7 +121,7 @@ impl AddedSet {
     }
 
     /// Are all of them special, so that nothing is left to match if special tokens are plain text?
-    pub(super) fn has_only_special(&self) -> bool {
+    pub(crate) fn has_only_special(&self) -> bool {
         self.is_empty() || self.is_special
     }
 
@@ -267,9 +267,13 @@ impl<'a> Recognizer<'a> {
 
     /// Are the origins of normalized text needed, so that no guarded token is recognised in untrusted text?
     pub(super) fn guards_normalized(&self) -> bool {
+        self.searches_normalized() && self.in_normalized.set.tokens.iter().any(|token| self.is_guarded(token))
+    }
+
+    /// May a token be recognised in normalized text?
+    pub(super) fn searches_normalized(&self) -> bool {
         let set = &self.in_normalized.set;
-        let is_searched = !(set.is_empty() || self.skips_special && set.has_only_special());
-        is_searched && set.tokens.iter().any(|token| self.is_guarded(token))
+        !(set.is_empty() || self.skips_special && set.has_only_special())
     }
 
     /// Calls `emit` for the tokens of a set that are recognised in a text, by id, and for the text between them. If

@@ -31,6 +31,7 @@ mod arm_scanner;
 mod arms;
 mod atom_table;
 mod atoms;
+mod avoids;
 pub mod classes;
 mod custom_atoms;
 mod dialect_tables;
@@ -53,6 +54,7 @@ mod translate;
 use std::fmt;
 
 use self::atoms::ShippedAtoms;
+pub use self::avoids::avoids;
 use self::custom_atoms::CustomAtoms;
 use self::engines::{Backtracking, Linear};
 use self::fold::lower_and_fold;

@@ -39,6 +39,10 @@ const FULL: usize = 14;
 const BYTES_PER_BUCKET: usize = 16;
 const IDS_PER_BUCKET: usize = 4;
 
+/// As `IDS_PER_BUCKET`, for words with two numbers for each of their tokens: with 4, the cache of CLIP is full of
+/// numbers, and cleared, long before it is full of words.
+const NUMBERS_PER_BUCKET: usize = 12;
+
 /// Where the bytes and the ids of a long pretoken are stored. Its [`Value`] has zero as both lengths, which tells
 /// it from those of short ones; a hit is confirmed by the bytes.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +80,8 @@ pub(in super::super) struct PretokenCache {
     bytes: Vec<u8>,
     /// The ids of these pretokens, and of those with more ids than an entry holds.
     ids: Vec<TokenId>,
+    /// Ids that are stored outside the table, for each of its buckets.
+    ids_per_bucket: usize,
     budget: Arc<CacheBudget>,
     /// Bytes of the budget that this cache holds.
     held: usize,
@@ -94,22 +100,24 @@ fn copied<T: Copy>(items: &[T], capacity: usize) -> Result<Vec<T>, OutOfMemory> 
     Ok(copied)
 }
 
-/// The bytes of a cache with `2^bits` buckets.
-const fn memory_of(bits: u32) -> usize {
-    let doorkeeper = if bits >= DOORKEEPER_BITS { Doorkeeper::MEMORY } else { 0 };
-    ShortTable::memory_of(bits)
-        + ((BYTES_PER_BUCKET + IDS_PER_BUCKET * size_of::<TokenId>()) << bits)
-        + doorkeeper
-}
-
 impl PretokenCache {
     /// An empty cache. If the budget has no bytes left, it stays empty until [`Self::retry_budget`] succeeds; if the
     /// memory cannot be allocated, or the limit is below the size of the first table, it stays empty.
     pub(in super::super) fn new(budget: &Arc<CacheBudget>) -> Self {
+        Self::with_ids(budget, IDS_PER_BUCKET)
+    }
+
+    /// As [`Self::new`], for words with two numbers for each of their tokens in place of ids.
+    pub(in super::super) fn of_numbers(budget: &Arc<CacheBudget>) -> Self {
+        Self::with_ids(budget, NUMBERS_PER_BUCKET)
+    }
+
+    fn with_ids(budget: &Arc<CacheBudget>, ids_per_bucket: usize) -> Self {
         let mut cache = Self {
             table: ShortTable::new(0),
             bytes: Vec::new(),
             ids: Vec::new(),
+            ids_per_bucket,
             budget: Arc::clone(budget),
             held: 0,
             denied: 0,
@@ -122,17 +130,24 @@ impl PretokenCache {
         cache
     }
 
+    /// The bytes of a cache with `2^bits` buckets.
+    fn memory_of(&self, bits: u32) -> usize {
+        let doorkeeper = if bits >= DOORKEEPER_BITS { Doorkeeper::MEMORY } else { 0 };
+        let outside = BYTES_PER_BUCKET + self.ids_per_bucket * size_of::<TokenId>();
+        ShortTable::memory_of(bits) + (outside << bits) + doorkeeper
+    }
+
     /// Makes the smallest table, if the budget allows it.
     fn allocate(&mut self) {
-        if self.take(memory_of(FIRST_BITS)) && self.grow(FIRST_BITS).is_err() {
-            self.give_back(memory_of(FIRST_BITS));
+        if self.take(self.memory_of(FIRST_BITS)) && self.grow(FIRST_BITS).is_err() {
+            self.give_back(self.memory_of(FIRST_BITS));
         }
     }
 
     /// Grows to `2^bits` buckets, for which the budget was taken. Nothing changes if the memory cannot be allocated.
     fn grow(&mut self, bits: u32) -> Result<(), OutOfMemory> {
         let bytes = copied(&self.bytes, BYTES_PER_BUCKET << bits)?;
-        let ids = copied(&self.ids, IDS_PER_BUCKET << bits)?;
+        let ids = copied(&self.ids, self.ids_per_bucket << bits)?;
         let table = self.table.grown(bits)?;
         // Made last, because it stays: after a failure before this, the bytes taken for it are given back.
         if bits >= DOORKEEPER_BITS {
@@ -248,7 +263,7 @@ impl PretokenCache {
             let buckets = 1 << cache.table.bits();
             cache.table.len() >= cache.max_entries
                 || cache.bytes.len() + bytes.len() > buckets * BYTES_PER_BUCKET
-                || (is_spilled && cache.ids.len() + ids.len() > buckets * IDS_PER_BUCKET)
+                || (is_spilled && cache.ids.len() + ids.len() > buckets * cache.ids_per_bucket)
         };
         if is_full(self) {
             self.grow_or_clear();
@@ -289,7 +304,7 @@ impl PretokenCache {
     /// large ones twice, or less where the budget denies it.
     fn growth_steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
-        let leap = || memory_of(bits + 4) - memory_of(bits);
+        let leap = || self.memory_of(bits + 4) - self.memory_of(bits);
         match LEAP_BITS.saturating_sub(bits) {
             0 => &[1],
             4.. if !self.admission.is_miss_rate_high() && taken.saturating_add(leap()) <= limit / 2 => {
@@ -306,12 +321,12 @@ impl PretokenCache {
     fn grow_or_clear(&mut self) {
         let bits = self.table.bits();
         let mut sizes = self.growth_steps().iter().map(|step| bits + step);
-        let grown = sizes.find(|&grown| self.take(memory_of(grown) - memory_of(bits)));
+        let grown = sizes.find(|&grown| self.take(self.memory_of(grown) - self.memory_of(bits)));
         if let Some(grown) = grown {
             if self.grow(grown).is_ok() {
                 return;
             }
-            self.give_back(memory_of(grown) - memory_of(bits));
+            self.give_back(self.memory_of(grown) - self.memory_of(bits));
         }
         if self.table.len() >= self.max_entries && self.max_entries < FULL << bits >> 3 {
             self.max_entries = FULL << bits >> 3;
@@ -412,6 +427,10 @@ mod tests {
         }
         cache.record(1, usize::from(!is_hit), usize::from(is_hit));
         is_hit
+    }
+
+    fn memory_of(bits: u32) -> usize {
+        PretokenCache::new(&Arc::new(CacheBudget::new(0))).memory_of(bits)
     }
 
     #[test]

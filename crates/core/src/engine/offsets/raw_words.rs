@@ -78,7 +78,8 @@ pub(super) fn encode_words(
     let Run { engine, worker, ticker, .. } = run;
     let Stages { normalizers, pre_tokenizers, .. } = &*engine.stages;
     let Worker { scratch, word_scratch, word_spans, .. } = &mut **worker;
-    let cache = word_spans.get_or_insert_with(|| Box::new(PretokenCache::new(engine.workers.budget())));
+    let cache =
+        word_spans.get_or_insert_with(|| Box::new(PretokenCache::of_numbers(engine.workers.budget())));
     let words = Words { raw, normalizers, pre_tokenizers };
     let (mut found, mut items, mut from) = (WordSpans::default(), Vec::new(), 0);
     while from < piece.text.len() {

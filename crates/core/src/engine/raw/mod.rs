@@ -40,7 +40,8 @@ pub(super) enum RawPart<'a> {
 }
 
 impl Raw {
-    /// `None` if a text must be normalized as a whole. No added token may be searched for in normalized text.
+    /// `None` if a text must be normalized as a whole. It is used only where no added token is searched for in normalized
+    /// text.
     ///
     /// # Errors
     /// Those of the watch.

@@ -3,7 +3,7 @@
 //! In: a description, then texts. Out: the words of a text, and the pretokens of a word that missed the cache. A word
 //! must have the pretokens that it has in its text, and the white space around it must have none.
 //!
-//! BERT, T5 and others split at white space, drop it, and process each piece by itself. Their normalizers look at one
+//! BERT, T5, CLIP and others split at white space, drop it, and process each piece by itself. Their normalizers look at one
 //! character at a time, or at a character and the combining marks behind it, so they never look across white space
 //! either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is tried when
 //! the tokenizer is compiled.
@@ -14,11 +14,12 @@ use tokenmill_kernels::{MadeOnce, WordBits};
 
 use crate::aligned::{AlignedText, Origins};
 use crate::charsmap::Charsmap;
-use crate::description::{Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
+use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
 use crate::engine::cuts::{LAST_LETTER, is_letter, looks_at_marks_at_most};
 use crate::error::Result;
 use crate::model::Model;
 use crate::normalize::{Normalizers, is_ideograph};
+use crate::pattern::avoids;
 use crate::pretokenize::{Emit, PreTokenizers};
 use crate::watch::{Ticker, Unwatched};
 
@@ -384,7 +385,14 @@ impl Words<'_> {
 /// Does the first step of pre-tokenization cut at white space and drop it, and do the others look at a piece alone?
 fn cuts_at_white_space(description: &Description) -> bool {
     let Some((first, rest)) = description.pre_tokenizer.split_first() else { return false };
-    let cuts = matches!(first, PreTokenizer::Bert | PreTokenizer::Whitespace | PreTokenizer::WhitespaceSplit);
+    let cuts = match first {
+        PreTokenizer::Bert | PreTokenizer::Whitespace | PreTokenizer::WhitespaceSplit => true,
+        // Matches are kept, and what lies between them is dropped.
+        PreTokenizer::Split { pattern: Pattern::Regex(regex), behavior: Behavior::Removed, invert: true } => {
+            avoids(regex, &WHITE_SPACE)
+        }
+        _ => false,
+    };
     let looks_around = |step: &PreTokenizer| {
         matches!(step, PreTokenizer::Hook(_) | PreTokenizer::Metaspace { prepend: PrependScheme::First, .. })
     };

@@ -212,7 +212,7 @@ fn there_are_none_where_a_stage_looks_farther() {
 
     // A literal that is looked for in normalized text.
     let description = engine(plain(), (vec![replace("\u{2581}")], vec![])).description().clone();
-    let added = AddedToken { normalized: true, ..AddedToken::special(100_001, "a b") };
+    let added = AddedToken { normalized: true, is_special: false, ..AddedToken::special(100_001, "a b") };
     let added_tokens = vec![added];
     let engine = compile(Description { added_tokens, ..description }).unwrap();
     assert!(!has_segments(&engine));

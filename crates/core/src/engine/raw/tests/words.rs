@@ -3,11 +3,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{check, check_parts};
+use super::{check, check_parts, check_under};
 use crate::compile::compile;
 use crate::description::{
-    AddedToken, Behavior, Description, ModelDescription, Normalizer, Pattern, PreTokenizer, PrependScheme,
-    TokenList, UnicodeTables, UnigramDescription, WordLevelDescription, WordPieceDescription,
+    AddedToken, Alphabet, Behavior, BpeDescription, Description, EndOfWord, EndOfWordForm, Merges,
+    ModelDescription, Normalizer, Pattern, PreTokenizer, PrependScheme, TokenList, UnicodeTables,
+    UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 use crate::engine::raw::Raw;
 use crate::engine::{Engine, Special, Text};
@@ -61,12 +62,20 @@ fn models() -> Vec<ModelDescription> {
         byte_fallback: false,
         single_precision: false,
     };
+    let end_of_word = EndOfWord { symbol: "</w>".to_owned(), form: EndOfWordForm::Suffix };
+    let alphabet = Alphabet::Chars { end_of_word: Some(end_of_word) };
+    let written =
+        ["?", "a", "b", "a</w>", "b</w>", "ab", "ab</w>", "1</w>", "aab</w>", "Ã", "©</w>", "<", "/", ">"];
+    let written =
+        TokenList::from_entries((0..).zip(written.map(|token| token.as_bytes().to_vec())).collect());
+    let bpe = BpeDescription { unk: Some(0), ..BpeDescription::plain(alphabet, written, Merges::ById) };
     let word_level = WordLevelDescription { tokens: tokens().into(), unk: None };
     vec![
         word_piece(Some(0)),
         word_piece(None),
         ModelDescription::Unigram(unigram),
         ModelDescription::WordLevel(word_level),
+        ModelDescription::Bpe(bpe),
     ]
 }
 
@@ -138,6 +147,10 @@ fn pre_tokenizers() -> Vec<Vec<PreTokenizer>> {
         ],
         vec![white_space.clone(), split(Pattern::Regex("[a-z]+".to_owned()), Behavior::Removed, true)],
         vec![white_space, PreTokenizer::PrefixSpace, PreTokenizer::ByteAlphabet],
+        vec![
+            split(Pattern::Regex(r"ab|'a|\p{L}+|[^\s\p{L}]+".to_owned()), Behavior::Removed, true),
+            PreTokenizer::ByteAlphabet,
+        ],
     ]
 }
 
@@ -236,6 +249,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 16 } else { 256 }))]
+    #[test]
+    fn special_tokens_in_normalized_text_are_found_or_not(
+        texts in prop::collection::vec(texts(), 3),
+        special in prop_oneof![Just(Special::Text), Just(Special::Parse)],
+    ) {
+        for normalizer in normalizers() {
+            for pre_tokenizer in pre_tokenizers() {
+                let engine = engine(&models()[0], &normalizer, &pre_tokenizer);
+                let mut description = engine.description().clone();
+                description.added_tokens[0].normalized = true;
+                let normalized = compile(description).unwrap();
+                prop_assert_eq!(normalized.stages.raw.is_some(), engine.stages.raw.is_some());
+                for text in &texts {
+                    check_under(&normalized, text, &special)?;
+                }
+            }
+        }
+    }
+}
+
 /// Stages that may look across white space.
 #[test]
 fn there_are_none_where_a_stage_looks_farther() {
@@ -259,6 +294,15 @@ fn there_are_none_where_a_stage_looks_farther() {
     assert!(!has_words(&[], &[PreTokenizer::WhitespaceSplit, first]));
     assert!(!has_words(&[], &[PreTokenizer::Punctuation(Behavior::Isolated), PreTokenizer::Bert]));
     assert!(!has_words(&[], &[]));
+    let kept = |regex: &str, behavior, invert| {
+        let split = PreTokenizer::Split { pattern: Pattern::Regex(regex.to_owned()), behavior, invert };
+        has_words(&[], &[split])
+    };
+    assert!(kept(r"\S+", Behavior::Removed, true));
+    assert!(!kept(r"\S+", Behavior::Removed, false));
+    assert!(!kept(r"\S+", Behavior::Isolated, true));
+    assert!(!kept(r" ?\S+", Behavior::Removed, true));
+    assert!(!kept(r"\S+(?!a)", Behavior::Removed, true));
 }
 
 /// Errors on several threads are those of one.
