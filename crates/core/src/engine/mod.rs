@@ -46,7 +46,7 @@ pub use offsets::{CharactersOfRow, Encoding, FlatEncodings, byte_spans, char_off
 pub use paths::Draw;
 pub use plan::Step;
 pub(crate) use raw::Raw;
-use raw::{RawPart, Words};
+use raw::{Pieces, RawPart, Words};
 pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
 pub(crate) use sink::{Counter, IdSink, PretokenSink, SinkResult, Spelling};
@@ -239,6 +239,7 @@ impl Engine {
         let part = match raw {
             Raw::Segments(segments) => RawPart::Segment(segments),
             Raw::Words(raw) => RawPart::Word(Words { raw, normalizers, pre_tokenizers }),
+            Raw::Pieces(raw) => RawPart::Piece(Pieces { raw, pre_tokenizers }),
         };
         Speller { raw: Some(part), ..self.speller() }
     }

@@ -38,6 +38,10 @@ impl Engine {
                 "segments before normalization: ",
                 "nothing merges across them, and spaces are all that is changed before the model; ",
             ),
+            Some(Raw::Pieces(_)) => (
+                "pieces before the last steps of pre-tokenization: ",
+                "a scanner runs the first steps, and the others look at one piece at a time; ",
+            ),
             Some(Raw::Words(_)) => {
                 ("words before normalization: ", "white space is dropped, and no stage looks across it; ")
             }

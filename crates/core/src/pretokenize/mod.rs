@@ -143,8 +143,23 @@ impl PreTokenizers {
         ticker: &mut Ticker<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<()> {
+        self.for_each_after(0, piece, buffers, ticker, emit)
+    }
+
+    /// As [`Self::for_each`], for a piece that the first `done` steps left.
+    ///
+    /// # Errors
+    /// As [`Self::for_each`].
+    pub fn for_each_after(
+        &self,
+        done: usize,
+        piece: AlignedText<'_>,
+        buffers: &mut Vec<Rewritten>,
+        ticker: &mut Ticker<'_>,
+        emit: &mut Emit<'_>,
+    ) -> Result<()> {
         buffers.resize_with(self.steps.len().max(buffers.len()), Rewritten::default);
-        run(&self.steps, piece, buffers, ticker, emit)
+        run(self.steps.get(done..).unwrap_or_default(), piece, buffers, ticker, emit)
     }
 }
 

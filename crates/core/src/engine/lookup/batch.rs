@@ -136,11 +136,18 @@ impl LookupBatch {
         (self.length, self.start, self.end, self.work) = (0, at, at, 0);
     }
 
-    /// Pushes the pretokens with these ends, up to the first long one or until the batch is full; returns how many.
+    /// Pushes the pretokens with these ends, up to the first long one or until the batch is full; returns how many. Their
+    /// keys get the bits of `mark`.
     #[inline]
-    pub(super) fn push_short(&mut self, text: &[u8], ends: &[usize], cache: &PretokenCache) -> usize {
+    pub(super) fn push_short(
+        &mut self,
+        text: &[u8],
+        ends: &[usize],
+        mark: Key,
+        cache: &PretokenCache,
+    ) -> usize {
         let free = &mut self.lookups[self.length..];
-        let count = cache.table().prefetch_keys(self.level, text, self.end, ends, 0, free);
+        let count = cache.table().prefetch_keys(self.level, text, self.end, ends, mark, free);
         if let Some(last) = count.checked_sub(1) {
             self.advance_to(ends[last]);
         }

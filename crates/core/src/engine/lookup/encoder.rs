@@ -8,7 +8,7 @@ use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};
 use super::cache::PretokenCache;
-use super::keys::{hardly_repeats, key_of, key_of_long, key_of_long_word};
+use super::keys::{WORD, hardly_repeats, key_of, key_of_long, key_of_long_word};
 use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
@@ -38,7 +38,7 @@ pub(in super::super) struct PretokenEncoder<'a, 'w> {
 }
 
 impl PretokenEncoder<'_, '_> {
-    /// Splits a text without added tokens, and encodes its pretokens.
+    /// Splits a text without added tokens, and encodes its pretokens, or its raw pieces.
     ///
     /// # Errors
     /// An unknown-token error, positioned in the caller's text if the origins are tracked; errors of the split;
@@ -51,13 +51,15 @@ impl PretokenEncoder<'_, '_> {
         sink: &mut S,
     ) -> Result<()> {
         let text = piece.text.as_bytes();
+        // A raw piece may have other ids than a pretoken with its bytes.
+        let mark = if self.speller.raw.is_some() { WORD } else { 0 };
         self.batch.begin_text(text);
         let split = splitter.for_each_ends(piece.text, split_scratch, |mut ends| {
             sink.take_ends(ends)?;
             while let Some(&next) = ends.first() {
                 let batch = &mut *self.batch;
                 let (start, before) = (batch.end, batch.length);
-                let count = batch.push_short(text, ends, self.cache);
+                let count = batch.push_short(text, ends, mark, self.cache);
                 batch.work += splitter.work_of(batch.length - before, batch.end - start);
                 ends = &ends[count..];
                 if batch.is_full() {
@@ -97,7 +99,7 @@ impl PretokenEncoder<'_, '_> {
             while let Some(&next) = ends.first() {
                 let batch = &mut *self.batch;
                 let start = batch.end;
-                let mut count = batch.push_short(text, ends, self.cache);
+                let mut count = batch.push_short(text, ends, 0, self.cache);
                 if count == 0 && !batch.is_full() {
                     batch.push(key_of_long(&text[start..next]), next, self.cache);
                     count = 1;
@@ -170,6 +172,11 @@ impl PretokenEncoder<'_, '_> {
     ) -> Result<()> {
         let start = self.batch.end;
         let pretoken = Span::new(start, end);
+        if self.speller.raw.is_some() {
+            self.batch.work += splitter.work(pretoken.len());
+            self.batch.push(key_of_long_word(pretoken.of(text)), end, self.cache);
+            return Ok(());
+        }
         let (is_whole, hardly_repeats) = (splitter.plan() == Plan::Whole, hardly_repeats(pretoken.of(text)));
         if (is_whole || hardly_repeats)
             && let Some(mut segments) = self.speller.segments(text, pretoken)

@@ -10,7 +10,7 @@ use super::keys::{SEGMENT, is_cached, is_segment, key_of, may_cache_word};
 use super::static_table::StaticTable;
 use crate::aligned::Origins;
 use crate::engine::input::placed;
-use crate::engine::raw::{RawPart, WordScratch, Words};
+use crate::engine::raw::{RawPart, WordScratch};
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::CanonicalMerges;
@@ -94,9 +94,7 @@ impl<'a> Speller<'a> {
             Some(RawPart::Segment(segments)) => {
                 segments.spell(missed, (self.model, self.vocabulary), scratch, ticker)
             }
-            Some(RawPart::Word(words)) => {
-                self.spell_word((words, missed), cache, (scratch, word_scratch), ticker)
-            }
+            Some(part) => self.spell_raw((part, missed), cache, (scratch, word_scratch), ticker),
         }
     }
 
@@ -133,10 +131,10 @@ impl<'a> Speller<'a> {
 }
 
 impl Speller<'_> {
-    /// Spells a word into `scratch.ids`, pretoken by pretoken.
-    fn spell_word(
+    /// Spells a word or a piece into `scratch.ids`, pretoken by pretoken.
+    fn spell_raw(
         self,
-        (words, word): (Words<'_>, &[u8]),
+        (part, word): (RawPart<'_>, &[u8]),
         cache: &mut PretokenCache,
         (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
         ticker: &mut Ticker<'_>,
@@ -148,7 +146,7 @@ impl Speller<'_> {
         let mut ids = std::mem::take(&mut word_scratch.ids);
         let mut spell = |origins: Option<Origins<'_>>, ticker: &mut Ticker<'_>| {
             ids.clear();
-            words.for_each_pretoken((word, origins), word_scratch, ticker, &mut |pretoken, ticker| {
+            part.for_each_pretoken((word, origins), word_scratch, ticker, &mut |pretoken, ticker| {
                 ticker.spend(pretoken.text.len())?;
                 let text = pretoken.text.as_bytes();
                 let appended = self.append_ids(text, cache.as_deref_mut(), scratch, ticker, &mut ids);

@@ -4,7 +4,9 @@
 //! ids must be those of the text. Only parts that miss the cache go through the stages.
 //!
 //! `segments` is for models that take a text as one pretoken and change only its spaces; `words` is for pre-tokenizers
-//! that drop white space, and `plain` splits most of the words that miss. A tokenizer has segments, words, or neither.
+//! that drop white space, and `plain` splits most of the words that miss; `pieces` is for pre-tokenizers that split, and
+//! then do more. A tokenizer has segments, words, pieces, or none of them.
+mod pieces;
 mod plain;
 mod scratch;
 mod segments;
@@ -12,14 +14,15 @@ mod words;
 
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter};
 
-use crate::aligned::AlignedText;
+use crate::aligned::{AlignedText, Origins};
 use crate::description::Description;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::normalize::Normalizers;
-use crate::pretokenize::PreTokenizers;
+use crate::pretokenize::{Emit, PreTokenizers};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
+pub(super) use pieces::{Pieces, RawPieces};
 use plain::PlainWords;
 pub(super) use scratch::WordScratch;
 pub(super) use segments::{FirstSegment, MAX_SPACED, RawSegments};
@@ -30,6 +33,7 @@ pub(super) use words::{RawWords, WordSpans, Words};
 pub(crate) enum Raw {
     Segments(Box<RawSegments>),
     Words(Box<RawWords>),
+    Pieces(Box<RawPieces>),
 }
 
 /// A part of a text that missed, and what spells it.
@@ -37,6 +41,27 @@ pub(crate) enum Raw {
 pub(super) enum RawPart<'a> {
     Segment(&'a RawSegments),
     Word(Words<'a>),
+    Piece(Pieces<'a>),
+}
+
+impl RawPart<'_> {
+    /// Passes the pretokens of a word or a piece to `emit`.
+    ///
+    /// # Errors
+    /// Those of the stages and of `emit`, positioned in the part if origins are given; an internal error for a segment.
+    pub(super) fn for_each_pretoken(
+        self,
+        part: (&str, Option<Origins<'_>>),
+        scratch: &mut WordScratch,
+        ticker: &mut Ticker<'_>,
+        emit: &mut Emit<'_>,
+    ) -> Result<()> {
+        match self {
+            Self::Word(words) => words.for_each_pretoken(part, scratch, ticker, emit),
+            Self::Piece(pieces) => pieces.for_each_pretoken(part, scratch, ticker, emit),
+            Self::Segment(_) => Err(Error::internal("a segment is spelled as a whole")),
+        }
+    }
 }
 
 impl Raw {
@@ -55,7 +80,9 @@ impl Raw {
             return Ok(Some(Self::Segments(Box::new(segments))));
         }
         let words = RawWords::new(description, model, normalizers, pre_tokenizers);
-        Ok(words.map(|words| Self::Words(Box::new(words))))
+        let words = words.map(|words| Self::Words(Box::new(words)));
+        let pieces = || RawPieces::new(description, model).map(|pieces| Self::Pieces(Box::new(pieces)));
+        Ok(words.or_else(pieces))
     }
 
     /// Appends the tables to an image.
@@ -68,6 +95,7 @@ impl Raw {
             }
             // They need no table of the vocabulary.
             Some(Self::Words(_)) => image.number(2),
+            Some(Self::Pieces(_)) => image.number(3),
         }
     }
 
@@ -81,9 +109,13 @@ impl Raw {
         model: &Model,
         image: &mut ImageReader,
     ) -> std::result::Result<Option<Self>, ImageError> {
-        Ok(match image.number_below(3)? {
+        Ok(match image.number_below(4)? {
             0 => None,
             1 => Some(Self::Segments(Box::new(RawSegments::read(description, image)?))),
+            3 => {
+                let pieces = RawPieces::new(description, model);
+                Some(Self::Pieces(Box::new(pieces.ok_or(ImageError::Inconsistent("texts have no pieces"))?)))
+            }
             _ => {
                 let words = RawWords::new(description, model, normalizers, pre_tokenizers);
                 Some(Self::Words(Box::new(words.ok_or(ImageError::Inconsistent("texts have no words"))?)))
@@ -95,7 +127,7 @@ impl Raw {
     pub(super) fn first(&self, piece: AlignedText<'_>) -> FirstSegment {
         match self {
             Self::Segments(segments) => segments.first(piece),
-            Self::Words(_) => FirstSegment::Plain,
+            Self::Words(_) | Self::Pieces(_) => FirstSegment::Plain,
         }
     }
 
@@ -104,6 +136,7 @@ impl Raw {
         match self {
             Self::Segments(segments) => segments.safe_cut(text, from),
             Self::Words(words) => words.safe_cut(text, from),
+            Self::Pieces(pieces) => pieces.splitter().safe_cut(text, from),
         }
     }
 
@@ -112,6 +145,7 @@ impl Raw {
         match self {
             Self::Segments(segments) => segments.memory(),
             Self::Words(_) => size_of::<RawWords>() + size_of::<PlainWords>(),
+            Self::Pieces(_) => size_of::<RawPieces>(),
         }
     }
 }

@@ -393,10 +393,12 @@ fn cuts_at_white_space(description: &Description) -> bool {
         }
         _ => false,
     };
-    let looks_around = |step: &PreTokenizer| {
-        matches!(step, PreTokenizer::Hook(_) | PreTokenizer::Metaspace { prepend: PrependScheme::First, .. })
-    };
     cuts && !rest.iter().any(looks_around)
+}
+
+/// May a step of pre-tokenization look beyond its piece?
+pub(super) fn looks_around(step: &PreTokenizer) -> bool {
+    matches!(step, PreTokenizer::Hook(_) | PreTokenizer::Metaspace { prepend: PrependScheme::First, .. })
 }
 
 /// The characters that may stand beside a gap; `None` if a normalizer may look across white space.
