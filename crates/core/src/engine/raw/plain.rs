@@ -80,7 +80,7 @@ impl PlainPretokens {
 }
 
 impl PlainWords {
-    /// `None` if a later step of pre-tokenization drops a part of a word, or puts something before a piece other than
+    /// `None` if a step of pre-tokenization drops a part of a word, or a later one puts something before a piece other than
     /// one mark before each word.
     pub(super) fn new(
         description: &Description,
@@ -88,6 +88,7 @@ impl PlainWords {
         pre_tokenizers: &PreTokenizers,
     ) -> Option<Self> {
         let prefix = match &description.pre_tokenizer[..] {
+            [first, ..] if may_drop(first) => return None,
             [_, PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, .. }] => {
                 replacement.to_string()
             }

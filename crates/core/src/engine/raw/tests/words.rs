@@ -147,6 +147,7 @@ fn pre_tokenizers() -> Vec<Vec<PreTokenizer>> {
         ],
         vec![white_space.clone(), split(Pattern::Regex("[a-z]+".to_owned()), Behavior::Removed, true)],
         vec![white_space, PreTokenizer::PrefixSpace, PreTokenizer::ByteAlphabet],
+        vec![split(Pattern::Regex(r"\p{L}+|\d".to_owned()), Behavior::Removed, true)],
         vec![
             split(Pattern::Regex(r"ab|'a|\p{L}+|[^\s\p{L}]+".to_owned()), Behavior::Removed, true),
             PreTokenizer::ByteAlphabet,
