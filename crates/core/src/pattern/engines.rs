@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
-use regex_automata::meta;
+use regex_automata::{Anchored, Input, meta};
 use tokenmill_kernels::MadeOnce;
 
 use super::dialect_tables;
@@ -50,6 +50,8 @@ impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
 #[derive(Debug)]
 pub(super) struct Linear {
     regex: meta::Regex,
+    /// Can it match no text?
+    may_be_empty: bool,
 }
 
 impl Linear {
@@ -59,8 +61,10 @@ impl Linear {
             return None;
         }
         let config = meta::Config::new().nfa_size_limit(Some(SIZE_LIMIT));
-        let regex = meta::Builder::new().configure(config).build(&for_linear(pattern)).ok()?;
-        Some(Self { regex })
+        let parsed = regex_syntax::parse(&for_linear(pattern)).ok()?;
+        let may_be_empty = parsed.properties().minimum_len().is_none_or(|length| length == 0);
+        let regex = meta::Builder::new().configure(config).build_from_hir(&parsed).ok()?;
+        Some(Self { regex, may_be_empty })
     }
 
     pub(super) fn for_each_match<F>(&self, text: &str, emit: &mut F) -> Result<()>
@@ -68,8 +72,24 @@ impl Linear {
         F: FnMut(Span, bool) -> Result<()>,
     {
         let mut tiler = Tiler { emit, done: 0 };
-        for found in self.regex.find_iter(text) {
-            tiler.matched(found.start(), found.end())?;
+        if self.may_be_empty {
+            for found in self.regex.find_iter(text) {
+                tiler.matched(found.start(), found.end())?;
+            }
+            return tiler.gap(text.len());
+        }
+        while tiler.done < text.len() {
+            let rest = Input::new(text).range(tiler.done..);
+            // Most matches begin where the last one ended. To find the end of such a one, a text is read once, and not
+            // once more backwards for its start.
+            let (start, end) = match self.regex.search_half(&rest.clone().anchored(Anchored::Yes)) {
+                Some(found) => (tiler.done, found.offset()),
+                None => match self.regex.search(&rest) {
+                    Some(found) => (found.start(), found.end()),
+                    None => break,
+                },
+            };
+            tiler.matched(start, end)?;
         }
         tiler.gap(text.len())
     }
