@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import pickle
@@ -209,6 +210,63 @@ def test_a_folder_is_all_its_files(native: Any, tmp_path: Path) -> None:
     before = images(kept)
     assert native.load(tmp_path / "copy", image_dir=kept) == loaded
     assert images(kept) == before
+
+
+def test_a_file_that_is_named_is_not_another_one_of_its_folder(native: Any, tok: Any, tmp_path: Path) -> None:
+    """Both are read with the same files beside them."""
+    folder, kept = tmp_path / "files", tmp_path / "kept"
+    folder.mkdir()
+    tok.save(folder / "vocab.json", lossy=True)
+    other = native.train(texts=TEXTS, num_merges=9)
+    other.save(folder / "tokenizer.json")
+    given = {"split": "cl100k", "special_tokens": {"<s>": tok.token_to_id("<s>")}}
+    plain = [native.load(folder / "tokenizer.json"), native.load(folder / "vocab.json", **given)]
+    assert plain[0] != plain[1]
+    for _ in range(2):
+        assert native.load(folder / "tokenizer.json", image_dir=kept) == plain[0]
+        assert native.load(folder / "vocab.json", image_dir=kept, **given) == plain[1]
+    with pytest.raises(native.FormatError, match="split"):
+        native.load(folder / "vocab.json", image_dir=kept)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are written beside each other there")
+def test_a_file_that_changes_while_it_is_loaded_keeps_no_wrong_image(
+    native: Any, tok: Any, tmp_path: Path
+) -> None:
+    file, kept = tmp_path / "tokenizer.json", tmp_path / "kept"
+    tok.save(file)
+    contents = [file.read_bytes(), file.read_bytes().replace(b'"<s>"', b'"<t>"')]
+    assert contents[0] != contents[1]
+    at = next(i for i, (a, b) in enumerate(zip(*contents, strict=True)) if a != b)
+    is_over = threading.Event()
+
+    def change() -> None:
+        with file.open("r+b", buffering=0) as out:
+            for turn in range(1_000_000):
+                for place in range(at, len(contents[0])):
+                    if contents[0][place] != contents[1][place]:
+                        os.pwrite(out.fileno(), contents[turn % 2][place : place + 1], place)
+                if is_over.wait(0.0005):
+                    return
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    for _ in range(60):
+        # Half of one content and half of the other may be refused.
+        with contextlib.suppress(native.TokenmillError):
+            native.load(file, image_dir=kept)
+    is_over.set()
+    thread.join()
+    for content in contents:
+        file.write_bytes(content)
+        assert native.load(file, image_dir=kept) == native.load(file)
+
+
+def test_an_image_in_place_of_another_file_is_named(native: Any, saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    shutil.copy(saved, tmp_path / "folder" / "tokenizer.json")
+    with pytest.raises(native.FormatError, match="compiled image"):
+        native.load(tmp_path / "folder")
 
 
 @pytest.mark.parametrize("name", ["ranks.tiktoken", "t.gguf"])

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::Watch;
@@ -273,6 +273,13 @@ impl<'w> Snapshot<'w> {
             }
         }
         Ok(true)
+    }
+
+    /// When each file was last changed, in the order of the names.
+    pub(crate) fn modified(&self) -> Vec<Option<SystemTime>> {
+        let of =
+            |opened: &Option<Opened>| opened.as_ref()?.file.as_ref().ok()?.metadata().ok()?.modified().ok();
+        self.files.values().map(of).collect()
     }
 
     fn bytes(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>> {

@@ -39,6 +39,14 @@ impl<'a> KeptImage<'a> {
         }
     }
 
+    /// Is it the image of what these files hold now?
+    ///
+    /// # Errors
+    /// Those of the watch.
+    pub(crate) fn is_of(&self, files: &Snapshot<'_>, options: &str) -> Result<bool> {
+        Ok(Self::of_files(self.folder, files, options)?.is_some_and(|now| now.name == self.name))
+    }
+
     /// The image of a pickled tokenizer.
     pub(crate) fn of_state(folder: &'a Path, state: &[u8]) -> Self {
         Self::named(folder, Sha256::new_with_prefix(format!("{RELEASE} state")).chain_update(state))

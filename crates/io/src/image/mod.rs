@@ -85,8 +85,8 @@ mod tests {
     use sha2::{Digest as _, Sha256};
     use tokenmill_core::compile::compile;
     use tokenmill_core::description::{
-        Alphabet, BpeDescription, Merge, Merges, ModelDescription, Split, TokenList, UnigramDescription,
-        WordPieceDescription,
+        Alphabet, BpeDescription, Description, Merge, Merges, ModelDescription, PreTokenizer, Split,
+        TokenList, UnigramDescription, WordPieceDescription,
     };
     use tokenmill_core::image::LAYOUT;
 
@@ -121,6 +121,22 @@ mod tests {
         let others = [ModelDescription::WordPiece(word_piece), ModelDescription::Unigram(unigram)];
         let others = others.map(Description::of_model);
         let bpe = Description::of_bpe(&Split::Pattern(r"\p{L}+|\P{L}+".to_owned()), bpe);
+        // Texts are looked up by segments, by words, and by pieces.
+        let steps = [
+            vec![],
+            vec![PreTokenizer::WhitespaceSplit],
+            vec![PreTokenizer::Digits { individual: true }, PreTokenizer::FixedLength(2)],
+        ];
+        let of_characters = steps.map(|pre_tokenizer| {
+            let bytes = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>"));
+            let all = (0..).zip(bytes.chain(["a", "b", "ab"].map(str::to_owned)).map(String::into_bytes));
+            let merges = Merges::listed([Merge { left: 256, right: 257, result: 258 }]);
+            let tokens = TokenList::from_entries(all.collect());
+            let model = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, merges);
+            let model = ModelDescription::Bpe(BpeDescription { byte_fallback: true, ..model });
+            Description { pre_tokenizer, ..Description::of_model(model) }
+        });
+        let others = others.into_iter().chain(of_characters);
         std::iter::once(bpe).chain(others).map(|description| compile(description).unwrap()).collect()
     }
 
@@ -137,6 +153,6 @@ mod tests {
             hash.update(&image[HEADER..]);
         }
         let hash = crate::known_files::hex(&hash.finalize()[..8]);
-        assert_eq!((LAYOUT, hash.as_str()), (1, "b09f89cf6f7df406"));
+        assert_eq!((LAYOUT, hash.as_str()), (2, "494c356792abf5cb"));
     }
 }

@@ -54,12 +54,13 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     };
     // A strict load looks at every file.
     let image_dir = options.image_dir.as_ref().filter(|_| !options.strict && (is_folder || path.is_file()));
+    let LoadOptions { split, additions, names_all_special, .. } = options;
+    // The files may hold several vocabularies, of which the caller names one.
+    let named = path.file_name().filter(|_| !is_folder);
+    let how = format!("{named:?} {split:?} {additions:?} {names_all_special}");
+    let modified = files.modified();
     let kept = match image_dir {
-        Some(folder) => {
-            let LoadOptions { split, additions, names_all_special, .. } = options;
-            let options = format!("{is_folder} {split:?} {additions:?} {names_all_special}");
-            KeptImage::of_files(folder, &files, &options)?
-        }
+        Some(folder) => KeptImage::of_files(folder, &files, &how)?,
         None => None,
     };
     if let Some(kept) = &kept
@@ -73,8 +74,13 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         load_file(path, &files, options, &mut report, watch)?
     };
     match kept {
-        // The name of an image is a hash of all regular files of the snapshot, so nothing else may have been read.
-        Some(kept) if files.used().iter().all(|name| files.has_inside(name)) => {
+        // The name of an image is a hash of all regular files of the snapshot, so nothing else may have been read, and
+        // none of them may have changed meanwhile.
+        Some(kept)
+            if files.used().iter().all(|name| files.has_inside(name))
+                && kept.is_of(&files, &how)?
+                && files.modified() == modified =>
+        {
             kept.keep(engine, report, &options.hooks, watch)
         }
         _ => Ok((engine, report)),

@@ -8,6 +8,7 @@ use std::path::Path;
 use tokenmill_core::description::{AddedToken, Description, Split};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::image::MAGIC;
 use tokenmill_core::pattern::known;
 
 use super::options::LoadOptions;
@@ -55,6 +56,10 @@ pub(super) fn parse(
         report.add_parts(&description);
         with_own_split(description, options, "file")
     };
+    if bytes.starts_with(&MAGIC) {
+        let reason = "the file is a compiled image, which is mapped: give its own path, of a regular file";
+        return Err(Error::format(Defect::Unsupported, reason));
+    }
     match formats::detect(path, bytes)? {
         FileFormat::TokenizerJson => whole(tokenizer_json::parse(bytes, report)?, report),
         FileFormat::Tekken => whole(tekken::parse(bytes, report)?, report),

@@ -27,7 +27,7 @@ pub(crate) use memory::Memory;
 pub const MAGIC: [u8; 16] = *b"tokenmill image\n";
 
 /// The version of the layout. It changes with the layout of any table, also between releases.
-pub const LAYOUT: u32 = 1;
+pub const LAYOUT: u32 = 2;
 
 /// Reads as another number on a machine with another byte order or pointer width.
 const MACHINE: u32 = 0x0102_0300 | size_of::<usize>() as u32;

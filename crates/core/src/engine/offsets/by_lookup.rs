@@ -33,8 +33,10 @@ struct Tiling<'t> {
     encoding: &'t mut Encoding,
     lengths: &'t TokenLengths,
     origins: Origins<'t>,
-    /// Where the next id begins: in the caller's text, if the text is a part of it, else in the text.
+    /// Where the next id begins, and where the last one must end: in the caller's text, if the text is a part of it, else
+    /// in the text.
     at: usize,
+    end: usize,
     /// The bytes of the character, and those of it that are still to come, if the last id was one of its bytes.
     char: (usize, usize),
     /// Was there an id whose length is not known?
@@ -76,14 +78,15 @@ impl Numbering<'_> {
 }
 
 impl<'t> Tiling<'t> {
-    fn new(encoding: &'t mut Encoding, lengths: &'t TokenLengths, origins: Origins<'t>) -> Self {
-        let at = start_of(origins);
-        Self { encoding, lengths, origins, at, char: (0, 0), failed: false, numbering: None }
+    fn new(encoding: &'t mut Encoding, lengths: &'t TokenLengths, text: AlignedText<'t>) -> Self {
+        let (origins, at) = (text.origins, start_of(text.origins));
+        let end = at + text.text.len();
+        Self { encoding, lengths, origins, at, end, char: (0, 0), failed: false, numbering: None }
     }
 
-    /// Do the ids tile a text of this length?
-    fn tiles(&self, length: usize) -> bool {
-        !self.failed && self.char.1 == 0 && self.at == start_of(self.origins) + length
+    /// Do the ids tile the text?
+    fn tiles(&self) -> bool {
+        !self.failed && self.char.1 == 0 && self.at == self.end
     }
 
     /// Appends the spans of some ids, for which there is capacity. Returns false if one of them is not plain; the spans
@@ -158,8 +161,11 @@ impl IdSink for Tiling<'_> {
         if let Some(numbering) = &mut self.numbering {
             numbering.push(ids, self.lengths, &mut self.encoding.words)?;
         }
+        self.failed |= self.at > self.end;
         if !matches!(self.origins, Origins::Same(_)) && !self.failed {
             for span in &mut self.encoding.byte_offsets[before..] {
+                // Where an empty span of a pretoken is depends on whether it is the last one of it.
+                self.failed |= span.is_empty();
                 *span = self.origins.span(*span);
             }
         }
@@ -186,7 +192,7 @@ impl SpansByLookup<'_, '_> {
     ) -> Result<Option<usize>> {
         let (before, word_before) = (self.spans.encoding.ids.len(), self.spans.word);
         let Spans { encoding, word, is_cut, keeps_words, ends, .. } = &mut *self.spans;
-        let mut tiling = Tiling::new(encoding, lengths, piece.origins);
+        let mut tiling = Tiling::new(encoding, lengths, piece);
         ends.clear();
         tiling.numbering =
             (*keeps_words && numbers).then_some(Numbering { word, is_cut: *is_cut, ends, next: 0, at: 0 });
@@ -195,7 +201,7 @@ impl SpansByLookup<'_, '_> {
         let done = encode(&mut ById(&mut tiling), run);
         run.worker.scratch.wants_ends = true;
         done?;
-        if tiling.tiles(piece.text.len()) {
+        if tiling.tiles() {
             return Ok(Some(before));
         }
         self.spans.truncate(before);
@@ -270,14 +276,14 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
         let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
             let before = self.spans.encoding.ids.len();
-            let mut tiling = Tiling::new(&mut self.spans.encoding, lengths, pretoken.origins);
+            let mut tiling = Tiling::new(&mut self.spans.encoding, lengths, pretoken);
             let speller = engine.speller();
             scratch.wants_ends = false;
             let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
             let done = encoder.encode_one(pretoken, &mut tiling);
             scratch.wants_ends = true;
             done?;
-            if tiling.tiles(pretoken.text.len()) {
+            if tiling.tiles() {
                 return Ok(self.spans.number_pretoken(before)?);
             }
             self.spans.truncate(before);

@@ -4,7 +4,9 @@
 //! text follow if they tile it. A number is never larger than what the id stands for in any text. So if the numbers of
 //! some ids add up to the length of their text, each of them is exact.
 use crate::byte_alphabet::byte_token;
-use crate::description::{Alphabet, Description, EndOfWordForm, ModelDescription, Normalizer};
+use crate::description::{
+    Alphabet, BpeDescription, Description, EndOfWordForm, Merges, ModelDescription, Normalizer,
+};
 use crate::engine::raw::{Raw, RawSegments};
 use crate::ids::TokenId;
 use crate::postprocess::white_space_at_ends;
@@ -212,6 +214,24 @@ impl TokenLengths {
     }
 }
 
+/// May symbols merge that stand for unknown text, or for a byte of it? Then a token stands for something else than it is
+/// written as.
+fn merges_unknown(model: &BpeDescription) -> bool {
+    let is_unknown = |id: TokenId| {
+        let token = || model.tokens.index_of(id).map(|index| model.tokens.bytes(index));
+        Some(id) == model.unk || (model.byte_fallback && token().and_then(byte_token).is_some())
+    };
+    match &model.merges {
+        _ if model.unk.is_none() && !model.byte_fallback => false,
+        Merges::Listed(merges) => {
+            merges.iter().any(|merge| is_unknown(merge.left) || is_unknown(merge.right))
+        }
+        // Such symbols are written after all merges.
+        Merges::ByScore { .. } => false,
+        Merges::ById => true,
+    }
+}
+
 /// How the tokens of a model are written.
 enum Writing<'a> {
     /// As the text that they stand for, or as a byte of it.
@@ -219,7 +239,7 @@ enum Writing<'a> {
     /// With a prefix, but for the first of a pretoken.
     Prefixed(&'a [u8]),
     /// With a suffix, if a pretoken ends there.
-    Suffixed { suffix: &'a [u8], byte_tokens: ByteTokens },
+    Suffixed(&'a [u8]),
 }
 
 /// What the tokens `<0xNN>` stand for.
@@ -240,7 +260,9 @@ impl<'a> Writing<'a> {
         };
         Some(match model {
             // The prefix is not part of what symbols merge to, and a mark of its own stands for nothing.
-            ModelDescription::Bpe(bpe) if bpe.continuing_prefix.is_some() => return None,
+            ModelDescription::Bpe(bpe) if bpe.continuing_prefix.is_some() || merges_unknown(bpe) => {
+                return None;
+            }
             ModelDescription::Bpe(bpe) => match &bpe.alphabet {
                 Alphabet::Bytes => {
                     Self::Plain { byte_tokens: byte_tokens(bpe.byte_fallback, ByteTokens::Unknown) }
@@ -251,10 +273,8 @@ impl<'a> Writing<'a> {
                 Alphabet::Chars { end_of_word: Some(end) } if end.form == EndOfWordForm::Separate => {
                     return None;
                 }
-                Alphabet::Chars { end_of_word: Some(end) } => Self::Suffixed {
-                    suffix: end.symbol.as_bytes(),
-                    byte_tokens: byte_tokens(bpe.byte_fallback, ByteTokens::Unknown),
-                },
+                Alphabet::Chars { end_of_word: Some(_) } if bpe.byte_fallback => return None,
+                Alphabet::Chars { end_of_word: Some(end) } => Self::Suffixed(end.symbol.as_bytes()),
             },
             ModelDescription::WordPiece(model) => Self::Prefixed(model.continuing_prefix.as_bytes()),
             ModelDescription::WordLevel(_) => Self::Plain { byte_tokens: ByteTokens::Text },
@@ -266,18 +286,12 @@ impl<'a> Writing<'a> {
 
     /// The fewest bytes that a token stands for; `None` if the token does not say.
     fn length(&self, token: &[u8]) -> Option<usize> {
-        let as_byte = |byte_tokens: ByteTokens, length: usize| match byte_tokens {
-            ByteTokens::Text => Some(length),
-            _ if byte_token(token).is_none() => Some(length),
-            ByteTokens::Byte => Some(1),
-            ByteTokens::Unknown => None,
-        };
         match *self {
-            Self::Plain { byte_tokens } => as_byte(byte_tokens, token.len()),
+            Self::Plain { byte_tokens: ByteTokens::Byte } if byte_token(token).is_some() => Some(1),
+            Self::Plain { byte_tokens: ByteTokens::Unknown } if byte_token(token).is_some() => None,
+            Self::Plain { .. } => Some(token.len()),
             Self::Prefixed(prefix) => Some(token.strip_prefix(prefix).unwrap_or(token).len()),
-            Self::Suffixed { suffix, byte_tokens } => {
-                as_byte(byte_tokens, token.strip_suffix(suffix).unwrap_or(token).len())
-            }
+            Self::Suffixed(suffix) => Some(token.strip_suffix(suffix).unwrap_or(token).len()),
         }
     }
 }
