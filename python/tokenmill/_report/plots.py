@@ -146,7 +146,9 @@ def _svg(label: str, size: tuple[float, float], draw: Draw) -> str:
         raise MissingExtraError(
             'the page of a report needs matplotlib: pip install "tokenmill[report]"', extra="report"
         ) from missing
-    with warnings.catch_warnings(), matplotlib.rc_context():
+    # Settings and warnings are those of the process, and matplotlib imports while it draws: so one plot is
+    # drawn at a time, and a fork waits for it.
+    with waited_for, warnings.catch_warnings(), matplotlib.rc_context():
         # Of characters that its own font has not: the reader's browser chooses the font.
         warnings.simplefilter("ignore")
         # The settings of this user would give another page.
