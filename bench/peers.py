@@ -267,7 +267,8 @@ class Gigatoken(Peer):
 
     @classmethod
     def has(cls, vocabulary: Vocabulary) -> bool:
-        return vocabulary.split != "none"  # it refuses such a file
+        # It refuses a byte-level file without a split.
+        return vocabulary.split != "none" or vocabulary.json_file is not None
 
     @classmethod
     def reads(cls, vocabulary: Vocabulary) -> str:
