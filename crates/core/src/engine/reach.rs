@@ -3,6 +3,7 @@
 //! In: an engine. Out: tokens, and merges, of which the model alone decides that no text gives them, whatever the
 //! other stages do to it. What the split keeps apart is not asked here: texts show that.
 use super::Engine;
+use crate::byte_alphabet::byte_token;
 use crate::description::{ModelDescription, PieceKind};
 use crate::error::Result;
 use crate::model::bpe::Unbuilt;
@@ -30,7 +31,7 @@ impl Engine {
                     let is_elsewhere = self.vocabulary().added_by_id(id).is_some()
                         || description.unk == Some(id)
                         || !matches!(kind, PieceKind::Normal | PieceKind::Unused)
-                        || (description.byte_fallback && bytes.len() == 6 && bytes.starts_with(b"<0x"));
+                        || (description.byte_fallback && byte_token(bytes).is_some());
                     if is_elsewhere {
                         continue;
                     }

@@ -6,6 +6,7 @@
 //! alone is never made. A token must not be reported that some pretoken holds.
 use std::collections::{HashMap, HashSet};
 
+use crate::byte_alphabet::byte_token;
 use crate::description::{Alphabet, BpeDescription, EndOfWordForm, Merge, MergeList, Merges};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
@@ -47,7 +48,7 @@ impl Bpe {
             // Several tokens may have one id: it is built if one of them is.
             let is_elsewhere = vocabulary.added_by_id(id).is_some()
                 || description.unk == Some(id)
-                || (description.byte_fallback && is_byte_token(bytes));
+                || (description.byte_fallback && byte_token(bytes).is_some());
             if is_elsewhere || self.is_built.contains(index) {
                 continue;
             }
@@ -144,11 +145,6 @@ impl Bpe {
 fn marks_symbols(description: &BpeDescription) -> bool {
     let prefix = description.continuing_prefix.as_ref().is_some_and(|prefix| !prefix.is_empty());
     prefix || matches!(description.alphabet, Alphabet::Chars { end_of_word: Some(_) })
-}
-
-/// Is it written `<0xNN>`?
-fn is_byte_token(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'<', b'0', b'x', high, low, b'>'] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
 /// The symbols that tokens are merged from, found by undoing merges.
