@@ -3,10 +3,10 @@
 //! In: a description, then texts. Out: the words of a text, and the pretokens of a word that missed the cache. A word
 //! must have the pretokens that it has in its text, and the white space around it must have none.
 //!
-//! BERT, T5, CLIP and others split at white space, drop it, and process each piece by itself. Their normalizers look at one
-//! character at a time, or at a character and the combining marks behind it, so they never look across white space
-//! either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is tried when
-//! the tokenizer is compiled.
+//! BERT, T5, CLIP and others split at white space, drop it, and process each piece by itself. Their normalizers look
+//! at one character at a time, or at a character and the combining marks behind it, so they never look across white
+//! space either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is
+//! tried when the tokenizer is compiled.
 use std::sync::Arc;
 
 use tokenmill_kernels::cpu::{self, Level};
@@ -21,6 +21,7 @@ use crate::model::Model;
 use crate::normalize::{Normalizers, is_ideograph};
 use crate::pattern::avoids;
 use crate::pretokenize::{Emit, PreTokenizers};
+use crate::span::Span;
 use crate::watch::{Ticker, Unwatched};
 
 use super::plain::PlainWords;
@@ -312,8 +313,8 @@ impl WordSpans {
 }
 
 impl Words<'_> {
-    /// Passes the pretokens of a word to `emit`: of a plain word at once, of others by the stages. If origins are given,
-    /// only ASCII words that get no prefix are plain.
+    /// Passes the pretokens of a word to `emit`: of a plain word at once, of others by the stages. If origins are
+    /// given, only ASCII words that get no prefix are plain.
     ///
     /// # Errors
     /// Those of the stages and of `emit`, positioned in the word if origins are given.
@@ -324,26 +325,25 @@ impl Words<'_> {
         ticker: &mut Ticker<'_>,
         emit: &mut Emit<'_>,
     ) -> Result<()> {
-        let start = match origins {
-            None => Some(None),
-            // Each byte of such a word becomes one byte.
-            Some(Origins::Same(at)) if word.is_ascii() => Some(Some(at)),
-            Some(_) => None,
-        };
+        let origins = origins.unwrap_or(Origins::Untracked);
         let kept = self.raw.without_gap(word);
-        if let Some(start) = start
-            && let Some(plain) = &self.raw.plain
-            && (start.is_none() || plain.adds_nothing())
+        if let Some(plain) = &self.raw.plain
+            && match origins {
+                Origins::Untracked => true,
+                // Each byte of such a word becomes one byte.
+                Origins::Same(_) => word.is_ascii() && plain.adds_nothing(),
+                Origins::Mapped { .. } => false,
+            }
             && plain.split(kept, (self.normalizers, self.pre_tokenizers), &mut scratch.plain)
         {
-            let mut at = start.map(|start| start + word.len() - kept.len());
+            let mut at = word.len() - kept.len();
             return scratch.plain.iter().try_for_each(|text| {
-                let origins = at.map_or(Origins::Untracked, Origins::Same);
-                at = at.map(|at| at + text.len());
-                emit(AlignedText { text, origins }, ticker)
+                let span = Span::new(at, at + text.len());
+                at = span.end;
+                emit(AlignedText { text, origins: origins.slice(span) }, ticker)
             });
         }
-        self.for_each_by_stages((word, origins.unwrap_or(Origins::Untracked)), scratch, ticker, emit)
+        self.for_each_by_stages((word, origins), scratch, ticker, emit)
     }
 
     /// As [`Self::for_each_pretoken`], by the stages.
