@@ -215,7 +215,7 @@ impl Texts<'_> {
         }
     }
 
-    /// Moves spans of a row, whose text has been read, from bytes to characters of the caller's string.
+    /// Turns spans of bytes into spans of characters of the caller's string, for a row whose text has been read.
     fn to_characters(&self, row: usize, text: Text<'_>, spans: &mut [Span], watch: &dyn Watch) -> Result<()> {
         let Self::Objects(texts) = self else { return to_characters(text, spans, watch) };
         match (&texts[row], text) {
@@ -344,7 +344,8 @@ pub(crate) fn with_objects<T: Send>(
     Ok(with_read(py, &Texts::Objects(read), options, &places, work)?.result)
 }
 
-/// As [`with_objects`], for texts of a batch. `work` also gets what moves the spans of a row to characters.
+/// As [`with_objects`], for texts of a batch. `work` also gets a function that turns spans of a row into spans of
+/// characters.
 pub(crate) fn with_characters<T: Send>(
     py: Python<'_>,
     texts: &[Bound<'_, PyAny>],

@@ -27,12 +27,12 @@ pub(crate) struct EncodedRows(Rows);
 
 enum Rows {
     Made(Vec<Encoding>),
-    Later(Later),
+    Deferred(Deferred),
 }
 
-/// Texts whose ids and offsets are known. They are encoded again when more is asked for, which is the same then: texts
-/// do not change, and no stage is a function of the caller.
-pub(crate) struct Later {
+/// Texts whose encodings are made when they are first asked for. They give the ids and offsets that the batch has: the
+/// texts are immutable, and no stage is a function of the caller.
+pub(crate) struct Deferred {
     engine: Arc<Engine>,
     adds_special: bool,
     options: Options,
@@ -40,7 +40,7 @@ pub(crate) struct Later {
     made: MadeOnce<Vec<Encoding>>,
 }
 
-impl Later {
+impl Deferred {
     pub(crate) fn new(
         engine: &Arc<Engine>,
         adds_special: bool,
@@ -62,7 +62,7 @@ impl Later {
         Ok(self.made.get_or_make(|| result))
     }
 
-    /// These rows; `None` if they have been encoded.
+    /// These rows, to be encoded later; `None` if the encodings are already there.
     fn rows(&self, py: Python<'_>, numbers: &[usize]) -> Option<Self> {
         if self.made.get().is_some() {
             return None;
@@ -107,21 +107,21 @@ impl EncodedRows {
     }
 
     /// Rows that are encoded when they are asked for.
-    pub(crate) fn later(rows: Later) -> Self {
-        Self(Rows::Later(rows))
+    pub(crate) fn deferred(rows: Deferred) -> Self {
+        Self(Rows::Deferred(rows))
     }
 
     fn count(&self) -> usize {
         match &self.0 {
             Rows::Made(rows) => rows.len(),
-            Rows::Later(later) => later.texts.len(),
+            Rows::Deferred(deferred) => deferred.texts.len(),
         }
     }
 
     fn encoded(&self, py: Python<'_>) -> PyResult<&[Encoding]> {
         match &self.0 {
             Rows::Made(rows) => Ok(rows),
-            Rows::Later(later) => later.encodings(py),
+            Rows::Deferred(deferred) => deferred.encodings(py),
         }
     }
 
@@ -136,11 +136,11 @@ impl EncodedRows {
     }
 
     /// The rows of these numbers.
-    fn of_numbers(&self, py: Python<'_>, numbers: &[usize]) -> PyResult<Self> {
-        if let Rows::Later(later) = &self.0
-            && let Some(rows) = later.rows(py, numbers)
+    fn for_spans(&self, py: Python<'_>, numbers: &[usize]) -> PyResult<Self> {
+        if let Rows::Deferred(deferred) = &self.0
+            && let Some(rows) = deferred.rows(py, numbers)
         {
-            return Ok(Self::later(rows));
+            return Ok(Self::deferred(rows));
         }
         let rows = self.encoded(py)?;
         Ok(Self::new(gather(numbers.iter().map(|&row| Ok(rows[row].fresh())))?))
@@ -152,14 +152,14 @@ impl EncodedRows {
     /// `count` rows from `start` on, by steps.
     #[pyo3(signature = (start, step, count, /))]
     fn part(&self, py: Python<'_>, start: usize, step: isize, count: usize) -> PyResult<Self> {
-        self.of_numbers(py, &self.numbers(start, step, count)?)
+        self.for_spans(py, &self.numbers(start, step, count)?)
     }
 
     /// The rows of these numbers.
     #[pyo3(signature = (rows, /))]
     fn take(&self, rows: &Bound<'_, PyList>) -> PyResult<Self> {
         let number = |row: Bound<'_, PyAny>| Ok(self.numbers(row.extract()?, 1, 1)?[0]);
-        self.of_numbers(rows.py(), &gather(rows.iter().map(number))?)
+        self.for_spans(rows.py(), &gather(rows.iter().map(number))?)
     }
 
     /// Start and end of each id of `count` rows from `start` on, by steps, one after the other, in bytes.

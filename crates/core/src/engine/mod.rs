@@ -41,7 +41,7 @@ pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
 pub use input::{Special, Text};
-use offsets::TokenLengthsOf;
+use offsets::LengthTables;
 pub use offsets::{CharactersOfRow, Encoding, FlatEncodings, byte_spans, char_offsets, to_characters};
 pub use paths::Draw;
 pub use plan::Step;
@@ -90,7 +90,7 @@ pub struct Engine {
     /// As `text_cuts`.
     pairs: Arc<MadeOnce<Pairs>>,
     /// Made when offsets are first asked for.
-    token_lengths: Arc<MadeOnce<TokenLengthsOf>>,
+    token_lengths: Arc<MadeOnce<LengthTables>>,
 }
 
 /// Heap bytes of an engine by purpose, and the counters of its caches.
@@ -252,7 +252,7 @@ impl Engine {
             self.unforgeable.get().map(|(vocabulary, model)| (vocabulary.memory(), model.memory()));
         let (of_vocabulary, of_model) = unforgeable.unwrap_or_default();
         let of_segments = self.stages.raw.as_ref().map_or(0, Raw::memory);
-        let of_lengths = self.token_lengths.get().map_or(0, TokenLengthsOf::memory);
+        let of_lengths = self.token_lengths.get().map_or(0, LengthTables::memory);
         MemoryUsage {
             vocabulary: self.stages.vocabulary.memory() + of_vocabulary,
             model: self.stages.model.memory() + of_model + of_segments + of_lengths,

@@ -294,8 +294,8 @@ impl Error {
         Kind::Argument(reason.into()).into()
     }
 
-    /// A pattern that cannot be compiled or translated. `byte` is a byte position in it, as parsers report it; the error
-    /// has the position in characters.
+    /// A pattern that cannot be compiled or translated. `byte` is a byte position in it, as parsers report it; the
+    /// error has the position in characters.
     pub(crate) fn pattern(pattern: &str, byte: Option<usize>, reason: impl Into<String>) -> Self {
         let position =
             byte.map(|byte| pattern.char_indices().take_while(|&(at, c)| at + c.len_utf8() <= byte).count());

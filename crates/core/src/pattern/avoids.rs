@@ -1,16 +1,18 @@
-//! Does no match of a regex contain, or depend on, some characters?
+//! Regexes whose matches never contain some characters, nor depend on what stands beside them.
 //!
-//! In: a regex, and ASCII characters. Out: true only if every match lies between them, whatever stands there. Then a text
-//! that is cut at these characters has the matches of its parts.
+//! In: a regex, and ASCII characters. Out: whether this is certain. A text that is cut at these characters then has the
+//! matches of its parts.
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// See the module. False for a regex that looks around or matches nothing, and for one that is not regular.
+/// Does no match contain one of these characters, or depend on text outside of it? False where that is not known: for a
+/// regex that looks around, that may match the empty string, or that is not regular.
 pub fn avoids(regex: &str, characters: &[u8]) -> bool {
     let Ok(parsed) = regex_syntax::parse(regex) else { return false };
-    parsed.properties().minimum_len().is_some_and(|length| length > 0) && lies_between(&parsed, characters)
+    parsed.properties().minimum_len().is_some_and(|length| length > 0) && never_contains(&parsed, characters)
 }
 
-fn lies_between(regex: &Hir, characters: &[u8]) -> bool {
+/// Can each part of the regex match none of these characters?
+fn never_contains(regex: &Hir, characters: &[u8]) -> bool {
     match regex.kind() {
         HirKind::Empty => true,
         HirKind::Literal(literal) => !literal.0.iter().any(|byte| characters.contains(byte)),
@@ -19,10 +21,10 @@ fn lies_between(regex: &Hir, characters: &[u8]) -> bool {
             characters.iter().any(|&character| range.contains(&char::from(character)))
         }),
         HirKind::Class(Class::Bytes(_)) | HirKind::Look(_) => false,
-        HirKind::Repetition(repetition) => lies_between(&repetition.sub, characters),
-        HirKind::Capture(capture) => lies_between(&capture.sub, characters),
+        HirKind::Repetition(repetition) => never_contains(&repetition.sub, characters),
+        HirKind::Capture(capture) => never_contains(&capture.sub, characters),
         HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-            parts.iter().all(|part| lies_between(part, characters))
+            parts.iter().all(|part| never_contains(part, characters))
         }
     }
 }
@@ -38,7 +40,7 @@ mod tests {
         for regex in [clip, "a+", "(?i:AB)|c", r"\S+", r"(\w+)", "[^ \t\n\r]"] {
             assert!(avoids(regex, white), "{regex}");
         }
-        // Of the last ones it is not known.
+        // Some of these are not known to do so.
         for regex in [
             " ?a",
             "a b",

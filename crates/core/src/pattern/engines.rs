@@ -80,8 +80,8 @@ impl Linear {
         }
         while tiler.done < text.len() {
             let rest = Input::new(text).range(tiler.done..);
-            // Most matches begin where the last one ended. To find the end of such a one, a text is read once, and not
-            // once more backwards for its start.
+            // Most matches begin where the last one ended. An anchored search finds their end in one pass; any other
+            // search reads the match once more, backwards, to find its start.
             let (start, end) = match self.regex.search_half(&rest.clone().anchored(Anchored::Yes)) {
                 Some(found) => (tiler.done, found.offset()),
                 None => match self.regex.search(&rest) {

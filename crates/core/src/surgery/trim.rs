@@ -1,8 +1,8 @@
 //! A tokenizer without some of its tokens.
 //!
-//! In: which tokens to keep. Out: the tokenizer with these and with what they need, ids close together. A text whose old
-//! ids are all kept must have the same ids: so what a kept token is made of stays, and what decides how text is spelled
-//! elsewhere.
+//! In: which tokens to keep. Out: the tokenizer with these and with what they need, ids close together. A text whose
+//! old ids are all kept must have the same ids: so what a kept token is made of stays, and what decides how text is
+//! spelled elsewhere.
 use super::{Condition, IdMap, Promise, Surgery, remap};
 use crate::byte_alphabet;
 use crate::description::{
@@ -46,8 +46,8 @@ pub fn trim(engine: &Engine, wanted: &dyn Fn(TokenId) -> bool, watch: &dyn Watch
     Ok(Surgery { description: remap::renumbered(engine, &id_map)?, id_map, promise })
 }
 
-/// The characters of a pretoken up to which no sum of a Unigram model starts over: its distance from 0 is at most that of
-/// the worst edge, for each character.
+/// The characters of a pretoken up to which no sum of a Unigram model starts over: its distance from 0 is at most
+/// that of the worst edge, for each character.
 fn longest(engine: &Engine) -> Option<usize> {
     let ModelDescription::Unigram(model) = &engine.description().model else { return None };
     if !model.single_precision {
@@ -126,7 +126,8 @@ impl Keeping<'_> {
         }
     }
 
-    /// A character that is no piece would be unknown where it was none before, and its score is that of the lowest piece.
+    /// A character that is no piece would be unknown where it was none before, and its score is that of the lowest
+    /// piece.
     fn keep_of_unigram(&mut self, model: &UnigramDescription) {
         self.keep_kinds(&model.tokens, &model.kinds);
         // Of equal pieces the last one counts; without it another would.
@@ -197,8 +198,8 @@ impl Keeping<'_> {
     }
 }
 
-/// The ids of all tokens that merging makes on the way to one, first symbols included. None for a token that merging does
-/// not make.
+/// The ids of all tokens that merging makes on the way to one, first symbols included. None for a token that merging
+/// does not make.
 fn parts(
     engine: &Engine,
     (model, bpe): (&BpeDescription, &Bpe),

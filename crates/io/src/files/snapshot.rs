@@ -58,8 +58,9 @@ impl<'w> Snapshot<'w> {
         for _ in 0..TRIES {
             let pending = Pending::of(folder);
             let snapshot = Self::open(folder, &names, pending.as_ref(), watch)?;
-            // The order matters. If the same save (or none) was pending before and after the files were opened, and each
-            // path still leads to the file that was opened, then all of them were in place when the last one was opened.
+            // The order matters. If the same save (or none) was pending before and after the files were opened, and
+            // each path still leads to the file that was opened, then all of them were in place when the last one was
+            // opened.
             let is_same_save = match &pending {
                 Some(pending) => pending.is_there(),
                 None => Pending::of(folder).is_none(),

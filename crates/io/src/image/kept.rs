@@ -26,8 +26,8 @@ pub(crate) struct KeptImage<'a> {
 }
 
 impl<'a> KeptImage<'a> {
-    /// The image of these files, loaded with these options. `None` if the files are too large, or if one cannot be read:
-    /// it need not be one that loading reads.
+    /// The image of these files, loaded with these options. `None` if the files are too large, or if one cannot be
+    /// read: it need not be one that loading reads.
     ///
     /// # Errors
     /// Those of the watch.

@@ -11,7 +11,7 @@ use crate::call::{
     with_untrusted_texts,
 };
 use crate::convert::{self, Given, NOT_GIVEN};
-use crate::encoded_rows::{EncodedRows, Later, flat};
+use crate::encoded_rows::{Deferred, EncodedRows, flat};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise};
 use crate::late;
@@ -98,8 +98,8 @@ impl Tokenizer {
                             watch,
                         )
                     })?;
-                let later = Later::new(&self.engine, add_special_tokens, options, texts);
-                (flat, EncodedRows::later(later), None)
+                let deferred = Deferred::new(&self.engine, add_special_tokens, options, texts);
+                (flat, EncodedRows::deferred(deferred), None)
             }
             _ => {
                 let encoder = SampleEncoder::of_texts(&self.engine, add_special_tokens, &options);

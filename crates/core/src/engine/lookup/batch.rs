@@ -136,8 +136,8 @@ impl LookupBatch {
         (self.length, self.start, self.end, self.work) = (0, at, at, 0);
     }
 
-    /// Pushes the pretokens with these ends, up to the first long one or until the batch is full; returns how many. Their
-    /// keys get the bits of `mark`.
+    /// Pushes the pretokens with these ends, up to the first long one or until the batch is full; returns how many.
+    /// Their keys get the bits of `mark`.
     #[inline]
     pub(super) fn push_short(
         &mut self,

@@ -39,8 +39,8 @@ const FULL: usize = 14;
 const BYTES_PER_BUCKET: usize = 16;
 const IDS_PER_BUCKET: usize = 4;
 
-/// As `IDS_PER_BUCKET`, for words with two numbers for each of their tokens: with 4, the cache of CLIP is full of
-/// numbers, and cleared, long before it is full of words.
+/// As `IDS_PER_BUCKET`, for a cache that has an id and a span for each token. With 4, words of many tokens fill it,
+/// as those of CLIP do, and it is cleared long before its table is full.
 const NUMBERS_PER_BUCKET: usize = 12;
 
 /// Where the bytes and the ids of a long pretoken are stored. Its [`Value`] has zero as both lengths, which tells
@@ -104,15 +104,15 @@ impl PretokenCache {
     /// An empty cache. If the budget has no bytes left, it stays empty until [`Self::retry_budget`] succeeds; if the
     /// memory cannot be allocated, or the limit is below the size of the first table, it stays empty.
     pub(in super::super) fn new(budget: &Arc<CacheBudget>) -> Self {
-        Self::with_ids(budget, IDS_PER_BUCKET)
+        Self::with_ids_per_bucket(budget, IDS_PER_BUCKET)
     }
 
-    /// As [`Self::new`], for words with two numbers for each of their tokens in place of ids.
-    pub(in super::super) fn of_numbers(budget: &Arc<CacheBudget>) -> Self {
-        Self::with_ids(budget, NUMBERS_PER_BUCKET)
+    /// As [`Self::new`], for entries that have an id and a span for each token.
+    pub(in super::super) fn for_spans(budget: &Arc<CacheBudget>) -> Self {
+        Self::with_ids_per_bucket(budget, NUMBERS_PER_BUCKET)
     }
 
-    fn with_ids(budget: &Arc<CacheBudget>, ids_per_bucket: usize) -> Self {
+    fn with_ids_per_bucket(budget: &Arc<CacheBudget>, ids_per_bucket: usize) -> Self {
         let mut cache = Self {
             table: ShortTable::new(0),
             bytes: Vec::new(),

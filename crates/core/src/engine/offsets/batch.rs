@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use tokenmill_kernels::{Prefetcher, try_alloc};
 
-use super::spans::Spans;
+use super::spans::{BYTES_PER_ID, Spans};
 use crate::engine::Engine;
 use crate::engine::batch::units;
 use crate::engine::input::{Special, Text};
@@ -28,12 +28,12 @@ pub struct FlatEncodings {
     pub row_offsets: Vec<i64>,
 }
 
-/// Moves spans of the text of a row from bytes to characters.
+/// Turns spans of bytes into spans of characters, for the text of a row.
 pub type CharactersOfRow<'a> = &'a (dyn Fn(usize, Text<'_>, &mut [Span], &dyn Watch) -> Result<()> + Sync);
 
 impl Engine {
-    /// As [`Engine::encode_batch`], with the characters of each id: as [`super::char_offsets`] has them, if `characters`
-    /// is [`super::to_characters`].
+    /// As [`Engine::encode_batch`], with the characters of each id: as [`super::char_offsets`] has them, if
+    /// `characters` is [`super::to_characters`].
     ///
     /// # Errors
     /// As [`Engine::encode_batch`]; those of `characters`.
@@ -52,7 +52,7 @@ impl Engine {
         if threads == 1 {
             let mut all = FlatEncodings {
                 ids: row_for(bytes)?,
-                offsets: try_alloc::vec(bytes / 2 + 8)?,
+                offsets: try_alloc::vec(bytes / BYTES_PER_ID + 8)?,
                 row_offsets: try_alloc::vec(texts.len() + 1)?,
             };
             all.row_offsets.push(0);

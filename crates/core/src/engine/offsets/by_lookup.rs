@@ -1,11 +1,16 @@
 //! Ids from the lookup, and their spans from the lengths of their tokens.
 //!
-//! In: text between added tokens. Out: the ids, spans and numbers of pretokens that [`ByPretoken`] gives, which is asked
-//! wherever the lengths of the tokens do not add up to the length of the text. A length is never larger than what its id
-//! stands for, so if they add up, each of them is exact.
+//! In: text between added tokens. Out: the same ids, spans and numbers of pretokens as [`ByPretoken`] gives.
+//!
+//! The ids of most models tile a text: what they stand for follows one another, without gaps and overlaps. So the
+//! span of an id begins where the one before it ends, and is as long as its token. `token_lengths` has the fewest
+//! bytes that an id may stand for. If these add up to the length of the text, each of them is exact; if not,
+//! [`ByPretoken`] spells the text.
+use tokenmill_kernels::{pages, try_alloc};
+
 use super::raw_words::encode_words;
 use super::spans::{Encoding, Spans};
-use super::token_lengths::{TokenLengths, TokenLengthsOf};
+use super::token_lengths::{LengthTables, TokenLengths};
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::lookup::PretokenEncoder;
 use crate::engine::pipeline::{ById, ByPretoken, Run, SinkAdapter};
@@ -17,15 +22,14 @@ use crate::ids::TokenId;
 use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::watch::Ticker;
-use tokenmill_kernels::{pages, try_alloc};
 
-/// Ids whose spans are computed at once.
+/// Ids that are tried as plain ones together.
 const GROUP: usize = 64;
 
 /// Spells through the cache where the ids of a text tile it, and by pretokens elsewhere.
 pub(super) struct SpansByLookup<'s, 'a> {
     pub(super) spans: &'s mut Spans<'a>,
-    pub(super) lengths: &'a TokenLengthsOf,
+    pub(super) lengths: &'a LengthTables,
 }
 
 /// A sink of ids that tile a text.
@@ -33,15 +37,15 @@ struct Tiling<'t> {
     encoding: &'t mut Encoding,
     lengths: &'t TokenLengths,
     origins: Origins<'t>,
-    /// Where the next id begins, and where the last one must end: in the caller's text, if the text is a part of it, else
-    /// in the text.
+    /// Where the next id begins, and where the last one must end: in the caller's text, if the text is a part of it,
+    /// else in the text.
     at: usize,
     end: usize,
-    /// The bytes of the character, and those of it that are still to come, if the last id was one of its bytes.
+    /// While byte tokens spell a character: its length in bytes, and how many of these are still to come.
     char: (usize, usize),
     /// Was there an id whose length is not known?
     failed: bool,
-    /// `None` if pretokens are not numbered, or later.
+    /// `None` if the caller needs no numbers of pretokens, or adds them afterwards.
     numbering: Option<Numbering<'t>>,
 }
 
@@ -164,7 +168,7 @@ impl IdSink for Tiling<'_> {
         self.failed |= self.at > self.end;
         if !matches!(self.origins, Origins::Same(_)) && !self.failed {
             for span in &mut self.encoding.byte_offsets[before..] {
-                // Where an empty span of a pretoken is depends on whether it is the last one of it.
+                // An empty span maps to another place at the end of its pretoken than elsewhere.
                 self.failed |= span.is_empty();
                 *span = self.origins.span(*span);
             }
@@ -181,8 +185,9 @@ impl IdSink for Tiling<'_> {
 }
 
 impl SpansByLookup<'_, '_> {
-    /// Runs `encode` with a sink of ids that tile `piece`, and numbers their pretokens if `numbers`. Returns the number of
-    /// ids before them; `None` if they do not tile it, and are dropped.
+    /// Runs `encode` with a sink of ids that should tile `piece`; it numbers their pretokens if `numbers` is set.
+    /// Returns how many ids there were before. If the ids do not tile the piece, they are dropped, and `None` is
+    /// returned.
     fn tile(
         &mut self,
         (lengths, piece): (&TokenLengths, AlignedText<'_>),
@@ -209,8 +214,8 @@ impl SpansByLookup<'_, '_> {
         Ok(None)
     }
 
-    /// Numbers the pretokens of the ids from `before` on, which tile the raw segments of a text. Are they the first
-    /// ones of their text?
+    /// Numbers the pretokens of the ids from `before` on, which came from raw segments. `is_first` says whether they
+    /// are the first ids of their text.
     fn number_segments(&mut self, before: usize, is_first: bool, lengths: &TokenLengths) -> SinkResult {
         let Spans { encoding: Encoding { ids, words, .. }, word, is_cut, keeps_words, .. } = &mut *self.spans;
         let ids = ids.get(before..).unwrap_or_default();
@@ -232,7 +237,7 @@ impl SpansByLookup<'_, '_> {
         Ok(())
     }
 
-    /// May the ids come from the lookup? Untrusted text is looked at pretoken by pretoken.
+    /// The lengths, if ids may come from the lookup. In untrusted text each pretoken is checked for forged tokens.
     fn looks_up<'l>(lengths: Option<&'l TokenLengths>, run: &Run<'_, '_>) -> Option<&'l TokenLengths> {
         lengths.filter(|_| run.untrusted.is_empty())
     }

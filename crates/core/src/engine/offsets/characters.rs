@@ -209,7 +209,7 @@ fn starts_in_block(block: &[u8; 64]) -> usize {
     usize::from(block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80)))
 }
 
-/// 1 in each byte of valid UTF-8 that starts a character: whose highest bits are not 10.
+/// A word with 1 in each byte that starts a character: every byte of valid UTF-8 but those of the form 10xxxxxx.
 fn starts_in(word: u64) -> u64 {
     ((!word >> 7) | (word >> 6)) & EACH_BYTE
 }

@@ -1,9 +1,13 @@
 //! Ids with the part of the text that each stands for.
 //!
-//! In: a text. Out: an [`Encoding`]. Where the ids of a text tile it, they come from the lookup, as ids alone do, and
-//! `token_lengths` says how many bytes each stands for (`by_lookup`). Raw words have a cache of ids with spans
-//! (`raw_words`). All else is spelled pretoken by pretoken, with
-//! origins (`spans`). Both must give the same. `characters` counts in characters what was found in bytes.
+//! In: a text. Out: an [`Encoding`], or flat arrays for a `batch`. There are three ways, which must give the same:
+//!
+//! - `by_lookup`: ids from the lookup, as without offsets, and spans from the lengths of their tokens
+//!   (`token_lengths`);
+//! - `raw_words`: ids and spans from a cache of words;
+//! - `spans`: pretoken by pretoken, with origins, where neither is possible.
+//!
+//! `characters` turns spans of bytes into spans of characters.
 mod batch;
 mod by_lookup;
 mod characters;
@@ -29,7 +33,7 @@ use by_lookup::SpansByLookup;
 pub use characters::{byte_spans, char_offsets, to_characters};
 pub use spans::Encoding;
 pub(super) use spans::Spans;
-pub(super) use token_lengths::TokenLengthsOf;
+pub(super) use token_lengths::LengthTables;
 
 impl Engine {
     /// Passes the pretokens of a text to a sink, on this thread. One copy of this code serves all sinks but those that
@@ -59,9 +63,9 @@ impl Engine {
         self.encode_into(text, recognizer, untrusted, next, watch, &mut adapter)
     }
 
-    fn new_token_lengths(&self) -> TokenLengthsOf {
+    fn new_token_lengths(&self) -> LengthTables {
         let Stages { vocabulary, raw, post_processors, .. } = &*self.stages;
-        TokenLengthsOf::new(&self.description, vocabulary, raw.as_ref(), post_processors.trims_offsets())
+        LengthTables::new(&self.description, vocabulary, raw.as_ref(), post_processors.trims_offsets())
     }
 
     /// Encodes a text and says which bytes of it each id stands for. Untrusted ranges are as in

@@ -2,7 +2,7 @@
 //!
 //! In: text between added tokens, whose words are looked up before they are normalized. Out: the ids, spans and numbers
 //! of pretokens that all stages give. Normalizers change the length of a word, so the lengths of its tokens do not say
-//! where they are in it. So a cache has for each word its ids, each with its place in the word.
+//! where they are in it. So a cache has for each word its ids, each with its span in the word.
 use tokenmill_kernels::short_table::{self, Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
@@ -22,23 +22,23 @@ use crate::watch::Ticker;
 /// Words whose entries are prefetched at once.
 const BATCH: usize = 64;
 
-/// The work of a word besides its bytes, in bytes.
+/// What a lookup costs besides the bytes of the word, in bytes, for the ticker.
 const WORK_OF_WORD: usize = 16;
 
-/// Where the token of an id is in a cached word, in 32 bits.
+/// The part of a cached word that an id stands for. It is packed into 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct SpanInWord {
     start: u8,
     end: u8,
-    /// Pretokens that begin with it.
+    /// How many pretokens have begun since the id before: 0 for a token that continues one.
     begun: u8,
 }
 
-/// Set in the first place of a word if one of its ids stands for text that differs from its token. The cache does not
-/// have that text.
+/// Set in the first span of a cached word if the text of one of its ids differs from the token, as that of an unknown
+/// token does. The cache does not have that text.
 const HAS_SURFACE: u32 = 1 << 24;
 
-impl Place {
+impl SpanInWord {
     /// `None` if the numbers are too large.
     fn new(start: usize, end: usize, begun: usize) -> Option<Self> {
         let small = |number: usize| u8::try_from(number).ok();
@@ -78,8 +78,7 @@ pub(super) fn encode_words(
     let Run { engine, worker, ticker, .. } = run;
     let Stages { normalizers, pre_tokenizers, .. } = &*engine.stages;
     let Worker { scratch, word_scratch, word_spans, .. } = &mut **worker;
-    let cache =
-        word_spans.get_or_insert_with(|| Box::new(PretokenCache::of_numbers(engine.workers.budget())));
+    let cache = word_spans.get_or_insert_with(|| Box::new(PretokenCache::for_spans(engine.workers.budget())));
     let words = Words { raw, normalizers, pre_tokenizers };
     let (mut found, mut items, mut from) = (WordSpans::default(), Vec::new(), 0);
     while from < piece.text.len() {
@@ -122,7 +121,7 @@ pub(super) fn encode_words(
     Ok(())
 }
 
-/// Is the text of one of the ids of a cached word not in the cache?
+/// Has a cached word an id whose text is not in the cache?
 fn has_surface(items: &[u32]) -> bool {
     items.get(1).is_some_and(|first| first & HAS_SURFACE != 0)
 }
@@ -138,12 +137,13 @@ impl Word {
 }
 
 impl Spans<'_> {
-    /// Takes a word at a byte of the caller's text from the cache: for each token its id and its [`Place`].
+    /// Appends a word that was in the cache, and begins at byte `at` of the caller's text. `items` has for each token
+    /// its id and its [`SpanInWord`].
     fn push_word(&mut self, items: &[u32], at: usize) -> SinkResult {
         let (pairs, _) = items.as_chunks::<2>();
         self.reserve(pairs.len())?;
-        for &[id, place] in pairs {
-            let Place { start, end, begun } = Place::of(place);
+        for &[id, span_in_word] in pairs {
+            let SpanInWord { start, end, begun } = SpanInWord::of(span_in_word);
             // The number of the pretoken is that of the one that began last.
             self.word += if self.is_cut { 0 } else { u32::from(begun) };
             let span = Span { start: at + usize::from(start), end: at + usize::from(end) };
@@ -152,7 +152,8 @@ impl Spans<'_> {
         Ok(())
     }
 
-    /// Spells a word by the stages, and writes it into `items` as the cache has it. Returns false if it cannot be cached.
+    /// Spells a word by the stages, and writes it into `items` as the cache has it. Returns false if it cannot be
+    /// cached.
     fn spell_word(
         &mut self,
         (words, word): (Words<'_>, AlignedText<'_>),
@@ -160,7 +161,7 @@ impl Spans<'_> {
         (scratch, word_scratch, ticker): (&mut Scratch, &mut WordScratch, &mut Ticker<'_>),
         items: &mut Vec<u32>,
     ) -> Result<bool> {
-        let (at, spelled) = (word.span().start, self.spelled);
+        let (at, spelled) = (word.span().start, self.surfaces_seen);
         let (mut begun, mut fits) = (0, true);
         let origins = Some(word.origins);
         words.for_each_pretoken((word.text, origins), word_scratch, ticker, &mut |pretoken, ticker| {
@@ -170,13 +171,14 @@ impl Spans<'_> {
             begun += 1;
             let Encoding { ids, byte_offsets, .. } = &self.encoding;
             for (&id, span) in ids[before..].iter().zip(&byte_offsets[before..]) {
-                let place = Place::new(span.start - at, span.end - at, std::mem::take(&mut begun));
-                fits &= place.is_some();
-                try_alloc::extend(items, &[id, place.map_or(0, Place::packed)])?;
+                let span_in_word =
+                    SpanInWord::new(span.start - at, span.end - at, std::mem::take(&mut begun));
+                fits &= span_in_word.is_some();
+                try_alloc::extend(items, &[id, span_in_word.map_or(0, SpanInWord::packed)])?;
             }
             Ok(())
         })?;
-        if self.spelled > spelled
+        if self.surfaces_seen > spelled
             && let Some(first) = items.get_mut(1)
         {
             *first |= HAS_SURFACE;

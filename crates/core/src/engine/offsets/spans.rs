@@ -31,8 +31,8 @@ pub struct Encoding {
     pub surfaces: Vec<(usize, String)>,
 }
 
-/// Most texts have fewer ids than their bytes over this.
-const BYTES_PER_ID: usize = 3;
+/// Most texts have at least this many bytes for each id.
+pub(super) const BYTES_PER_ID: usize = 3;
 
 /// A sink that keeps ids and the part of the text that each stands for.
 pub(in crate::engine) struct Spans<'a> {
@@ -45,8 +45,8 @@ pub(in crate::engine) struct Spans<'a> {
     pub(super) keeps_words: bool,
     /// A buffer for the ends of pretokens.
     pub(super) ends: Vec<usize>,
-    /// Ids whose text differs from their token, kept or not.
-    pub(super) spelled: usize,
+    /// How many ids had a text that differs from their token, whether or not it is kept.
+    pub(super) surfaces_seen: usize,
     /// The vocabulary, for the written forms of tokens; set if offsets leave out white space.
     trims: Option<&'a Vocabulary>,
     in_bytes: bool,
@@ -67,7 +67,7 @@ impl<'a> Spans<'a> {
             is_cut,
             keeps_words: true,
             ends: Vec::new(),
-            spelled: 0,
+            surfaces_seen: 0,
             trims,
             in_bytes,
             vocabulary,
@@ -88,7 +88,7 @@ impl<'a> Spans<'a> {
 
     /// Notes the text of the next id, which differs from its token.
     fn note_surface(&mut self, surface: &str) -> SinkResult {
-        self.spelled += 1;
+        self.surfaces_seen += 1;
         if !self.keeps_words {
             return Ok(());
         }

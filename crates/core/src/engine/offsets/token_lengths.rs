@@ -1,8 +1,7 @@
 //! How many bytes of a text the token of each id stands for.
 //!
-//! In: the description of a model and its vocabulary. Out: a number for each id, from which the spans of all ids of a
-//! text follow if they tile it. A number is never larger than what the id stands for in any text. So if the numbers of
-//! some ids add up to the length of their text, each of them is exact.
+//! In: the description of a model and its vocabulary. Out: for each id the fewest bytes that it stands for in any
+//! text. So if the numbers of some ids add up to the length of their text, each of them is exact.
 use crate::byte_alphabet::byte_token;
 use crate::description::{
     Alphabet, BpeDescription, Description, EndOfWordForm, Merges, ModelDescription, Normalizer,
@@ -13,7 +12,7 @@ use crate::postprocess::white_space_at_ends;
 use crate::span::Span;
 use crate::vocabulary::Vocabulary;
 
-/// Ids above this many for each token are not worth a table.
+/// No table is made if there are more ids than this for each token, because of gaps between them.
 const MAX_IDS_PER_TOKEN: usize = 4;
 
 /// What an id stands for, in 32 bits.
@@ -23,7 +22,7 @@ pub(super) struct TokenLength(u32);
 impl TokenLength {
     /// Not known from the id alone, as for the unknown token.
     const UNKNOWN: Self = Self(u32::MAX);
-    /// Set for all that are more than a length, white space and [`Self::BEGINS_WORD`].
+    /// Set for [`Self::UNKNOWN`] and for bytes of characters, which have no length here.
     const OTHER: u32 = 1 << 31;
     const BEGINS_WORD: u32 = 1 << 30;
     const LENGTH_BITS: u32 = 12;
@@ -41,7 +40,7 @@ impl TokenLength {
         Self(length as u32 | (spaces as u32) << Self::LENGTH_BITS)
     }
 
-    /// A byte of a character. Its last byte stands for all of it, the others for nothing.
+    /// A byte of a character that byte tokens spell: the last of them stands for the character, the others for nothing.
     fn byte_of_char(byte: u8) -> Self {
         Self(Self::OTHER | u32::from(byte))
     }
@@ -82,12 +81,12 @@ impl TokenLength {
 
 /// The lengths of the ids of a tokenizer, where its texts are looked up.
 #[derive(Debug)]
-pub(in crate::engine) struct TokenLengthsOf {
+pub(in crate::engine) struct LengthTables {
     pretokens: Option<TokenLengths>,
     segments: Option<TokenLengths>,
 }
 
-impl TokenLengthsOf {
+impl LengthTables {
     /// For texts whose parts are looked up as `raw` says, with offsets that leave out white space if `trims`.
     pub(in crate::engine) fn new(
         description: &Description,
@@ -132,10 +131,10 @@ impl TokenLengths {
         trims: bool,
     ) -> Option<Self> {
         let in_bytes = description.is_byte_level();
-        let writing = Writing::of(&description.model)?;
+        let form = TokenForm::of(&description.model)?;
         let mut lengths = Self::unknown(vocabulary)?;
         for (id, token) in vocabulary.tokens().iter() {
-            let Some(length) = writing.length(token) else { continue };
+            let Some(length) = form.length(token) else { continue };
             // White space at the ends of a token with an affix is not counted here.
             if trims && length != token.len() {
                 continue;
@@ -214,8 +213,7 @@ impl TokenLengths {
     }
 }
 
-/// May symbols merge that stand for unknown text, or for a byte of it? Then a token stands for something else than it is
-/// written as.
+/// May a byte token or the unknown token merge with others? Then the length of a token says nothing about its text.
 fn merges_unknown(model: &BpeDescription) -> bool {
     let is_unknown = |id: TokenId| {
         let token = || model.tokens.index_of(id).map(|index| model.tokens.bytes(index));
@@ -232,8 +230,8 @@ fn merges_unknown(model: &BpeDescription) -> bool {
     }
 }
 
-/// How the tokens of a model are written.
-enum Writing<'a> {
+/// How the written form of a token differs from the text that it stands for.
+enum TokenForm<'a> {
     /// As the text that they stand for, or as a byte of it.
     Plain { byte_tokens: ByteTokens },
     /// With a prefix, but for the first of a pretoken.
@@ -252,8 +250,8 @@ enum ByteTokens {
     Unknown,
 }
 
-impl<'a> Writing<'a> {
-    /// `None` for a model whose ids need not tile a pretoken.
+impl<'a> TokenForm<'a> {
+    /// `None` for a model whose ids may leave gaps in a pretoken, or overlap.
     fn of(model: &'a ModelDescription) -> Option<Self> {
         let byte_tokens = |falls_back: bool, of_fallback: ByteTokens| {
             if falls_back { of_fallback } else { ByteTokens::Text }

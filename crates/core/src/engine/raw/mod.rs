@@ -3,9 +3,9 @@
 //! In: a description, then texts. Out: parts of a text whose ids do not depend on the rest of the text. Joined, their
 //! ids must be those of the text. Only parts that miss the cache go through the stages.
 //!
-//! `segments` is for models that take a text as one pretoken and change only its spaces; `words` is for pre-tokenizers
-//! that drop white space, and `plain` splits most of the words that miss; `pieces` is for pre-tokenizers that split, and
-//! then do more. A tokenizer has segments, words, pieces, or none of them.
+//! `segments` is for models that take a text as one pretoken and change only its spaces; `words` is for
+//! pre-tokenizers that drop white space, and `plain` splits most of the words that miss; `pieces` is for
+//! pre-tokenizers that split, and then do more. A tokenizer has segments, words, pieces, or none of them.
 mod pieces;
 mod plain;
 mod scratch;
@@ -65,8 +65,8 @@ impl RawPart<'_> {
 }
 
 impl Raw {
-    /// `None` if a text must be normalized as a whole. It is used only where no added token is searched for in normalized
-    /// text.
+    /// `None` if a text must be normalized as a whole. It is used only where no added token is searched for in
+    /// normalized text.
     ///
     /// # Errors
     /// Those of the watch.

@@ -1,7 +1,8 @@
 //! Raw pieces: what the first steps of pre-tokenization cut a text into, looked up before the other steps see it.
 //!
-//! In: a description, then texts. Out: where the pieces of a text end, and the pretokens of a piece that missed the cache.
-//! No normalizer may change the text, the first steps must only split, and each of the others must look at a piece alone.
+//! In: a description, then texts. Out: where the pieces of a text end, and the pretokens of a piece that missed the
+//! cache. No normalizer may change the text, the first steps must only split, and each of the others must look at a
+//! piece alone.
 //!
 //! Falcon splits again when bytes are written as letters: digits, and letters that count as digits, from all else. That
 //! may cut a character, so it is no split of the text. But what it makes of a piece depends on the piece alone.
@@ -20,7 +21,7 @@ use super::words::looks_around;
 #[derive(Debug)]
 pub(crate) struct RawPieces {
     splitter: Splitter,
-    /// How many steps of pre-tokenization that is.
+    /// How many steps of pre-tokenization the splitter stands for.
     done: usize,
 }
 

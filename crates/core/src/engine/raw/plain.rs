@@ -80,8 +80,8 @@ impl PlainPretokens {
 }
 
 impl PlainWords {
-    /// `None` if a step of pre-tokenization drops a part of a word, or a later one puts something before a piece other than
-    /// one mark before each word.
+    /// `None` if a step of pre-tokenization drops a part of a word, or a later one puts something before a piece
+    /// other than one mark before each word.
     pub(super) fn new(
         description: &Description,
         normalizers: &Normalizers,

@@ -8,8 +8,8 @@
 //! at one character at a time. So a text can be cut at such places as it comes. Only segments that miss the cache are
 //! rewritten. `docs/merging.md` has the proof.
 //!
-//! A mark may be put in front of a text. Its first segment is then looked up with a space before it, which is written as
-//! that mark; where something else is put there, it goes through all stages.
+//! A mark may be put in front of a text. Its first segment is then looked up with a space before it, which is written
+//! as that mark; where something else is put there, it goes through all stages.
 use std::collections::HashSet;
 
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
