@@ -118,17 +118,23 @@ def test_texts_of_every_kind_give_the_same(tok: Any, batch: RaggedEncodings) -> 
     assert made.to_encodings() == expected
 
 
-def test_threads_and_special_tokens_give_the_same(tok: Any) -> None:
+def test_threads_and_special_tokens_give_the_same(native: Any) -> None:
+    names = {"bos_token": "<s>", "eos_token": "</s>"}
+    tok = native.train(
+        texts=["low lower lowest"] * 3, vocab_size=262, **names, add_bos_token=True, add_eos_token=True
+    )
     texts = [f"low{'é' * (n % 7)} lower<s> {n}" for n in range(20_000)]
-    one = tok.encode_batch(texts, offsets=True, special="parse", add_special_tokens=True)
+    given: dict[str, Any] = {"offsets": True, "special": "parse", "add_special_tokens": True}
+    one = tok.encode_batch(texts, **given)
     for threads in (2, 3):
-        many = tok.encode_batch(
-            texts, offsets=True, special="parse", add_special_tokens=True, num_threads=threads
-        )
-        assert many == one
+        assert tok.encode_batch(texts, **given, num_threads=threads) == one
     for row in (0, 77, 19_999):
         expected = tok.encode_with_offsets(texts[row], special="parse", add_special_tokens=True)
-        assert many[row : row + 1].offsets.tolist() == [list(span) for span in expected.offsets]
+        part = one[row : row + 1]
+        assert part.ids.tolist() == expected.ids
+        assert part.offsets.tolist() == [list(span) for span in expected.offsets]
+        assert expected.ids[0] == tok.token_to_id("<s>")
+        assert (part.offsets[0].tolist(), part.offsets[-1].tolist()) == ([0, 0], [0, 0])
 
 
 def test_slices_of_neighbours_share_memory_and_nothing_can_be_changed(batch: RaggedEncodings) -> None:
