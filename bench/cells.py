@@ -156,6 +156,7 @@ PLAN: Plan = {
     "bert": _OTHERS,
     # Its offsets of clusters that its map replaces differ on purpose (docs/differences.md).
     "t5": (tuple(name for name in _OTHERS[0] if name not in _WITH_OFFSETS), _OTHERS[1]),
+    **dict.fromkeys(vocabularies.REGEXES, (("array", "list", "documents-array"), data.CORPORA)),
 }
 """The whole measurement: each vocabulary's cells and corpora."""
 

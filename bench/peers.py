@@ -249,7 +249,7 @@ class Gigatoken(Peer):
 
     def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         gigatoken = import_module("gigatoken")
-        if vocabulary.json_file is None:
+        if self.reads(vocabulary) == RANK_FILE:
             tokenizer = gigatoken.Tokenizer.from_tiktoken(
                 vocabulary.rank_file, pretokenizer=vocabulary.split, special_tokens={}
             )
@@ -272,7 +272,8 @@ class Gigatoken(Peer):
 
     @classmethod
     def reads(cls, vocabulary: Vocabulary) -> str:
-        return RANK_FILE if vocabulary.json_file is None else TOKENIZER_JSON
+        has_ranks = vocabulary.json_file is None and vocabulary.split != "own"
+        return RANK_FILE if has_ranks else TOKENIZER_JSON
 
 
 class Fastokens(Peer):

@@ -29,6 +29,25 @@ _O200K = (
     rf"|[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}]+[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]*{_ENDINGS}"
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+_OTHERS = r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+REGEXES = {
+    # Digits in threes from the right, as numbers are written.
+    "cl100k-threes": (
+        rf"\p{{N}}{{1,3}}(?=(?:\p{{N}}{{3}})*(?!\p{{N}}))|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|{_OTHERS}"
+    ),
+    # Words by their capitals: ` HTTP`, `Server`, ` get`, `Name`.
+    "cl100k-camel": (
+        r"[^\r\n\p{L}\p{N}]?(?:\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|[\p{Lt}\p{Lm}\p{Lo}\p{M}]+)|\p{N}|"
+        + _OTHERS
+    ),
+    # No pretoken has letters of two scripts.
+    "cl100k-scripts": (
+        r" ?(?:\p{Latin}+|\p{Cyrillic}+|\p{Greek}+|\p{Arabic}+|\p{Hebrew}+)"
+        r"| ?(?:\p{Devanagari}+|\p{Thai}+|\p{Hangul}+)"
+        r"|\p{Han}+|\p{Hiragana}+|\p{Katakana}+|[\p{L}\p{M}]+|\p{N}{1,3}|" + _OTHERS
+    ),
+}
+"""Splits that no library knows by name, and which are not of the forms that scanners know."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +108,7 @@ LEARNED = "stdlib-8k"
 NAMES = (
     *("cl100k", "o200k", "llama3", "qwen2.5", "gpt2", "o200k-unsplit"),
     *("deepseek-v3", "llama2", "phi-3", "bert", "t5"),
+    *REGEXES,
 )
 
 
@@ -143,6 +163,8 @@ def find(name: str) -> Vocabulary:
         "t5": Vocabulary(name, None, files / "t5-small/tokenizer.json", "words", None, None),
         "o200k-unsplit": Vocabulary(name, o200k, None, "none", None, None, split_to_give="none"),
     }
+    for own, pattern in REGEXES.items():
+        known[own] = Vocabulary(name, cl100k, None, "own", None, pattern, split_to_give=pattern)
     return known[name]
 
 

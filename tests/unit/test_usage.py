@@ -119,8 +119,10 @@ def test_plan_says_why_a_pattern_is_slower(native: Any) -> None:
         return path
 
     assert split("cl100k") == "scanner"
-    assert split(r"\w+\b") == "linear regex engine"
-    assert split(r"(?<=a)b") == "backtracking regex engine"
+    assert split(r"\w+\b") == "automaton"
+    assert split(r"(?<=a)b(?=\w+!)") == "automaton"
+    assert split(r"(?:a*)*b") == "linear regex engine"
+    assert split(r"(.)\1") == "backtracking regex engine"
     assert split("none") == "whole text"
 
 

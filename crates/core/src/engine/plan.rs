@@ -96,9 +96,10 @@ impl Engine {
             Plan::Scanner if steps > 1 => "one scanner finds what all splits leave of a text",
             Plan::Whole => "there is no pattern",
             Plan::Scanner => "each alternative of the pattern has a form that a scanner knows",
-            Plan::Linear => "an alternative of the pattern has a form that no scanner knows",
+            Plan::Automaton { .. } => "an alternative of the pattern has a form that no scanner knows",
+            Plan::Linear => "no scanner knows the pattern, and its automaton would be large",
             Plan::Backtracking => {
-                "the pattern has a form that no scanner knows, and look-around, references or possessive quantifiers"
+                "no scanner knows the pattern, and its references or possessive quantifiers are not regular"
             }
         };
         step("pre-tokenization", splitter.plan().to_string(), reason)
@@ -113,7 +114,7 @@ impl Engine {
         } else if self.has_text_cuts() {
             ("word by word", "any text may be cut at some places, such as a space between two letters")
         } else if self.splitter().is_some_and(|splitter| !splitter.grows()) {
-            ("the whole text again", "a regex engine splits the text")
+            ("the whole text again", "no scanner splits the text, and only a scanner can wait for more of it")
         } else {
             ("the whole text again", "a stage looks at more than a pretoken")
         };

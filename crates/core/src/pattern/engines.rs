@@ -21,14 +21,18 @@ const SIZE_LIMIT: usize = 10 << 20;
 const PROGRAM_LIMIT: usize = 1 << 18;
 
 /// Tiles a text with matches and the gaps between them.
-struct Tiler<'e, F> {
+pub(super) struct Tiler<'e, F> {
     emit: &'e mut F,
     done: usize,
 }
 
-impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
+impl<'e, F: FnMut(Span, bool) -> Result<()>> Tiler<'e, F> {
+    pub(super) fn new(emit: &'e mut F) -> Self {
+        Self { emit, done: 0 }
+    }
+
     /// Emits the next match. A match that `\K` makes start before `done` is cut off at `done`.
-    fn matched(&mut self, start: usize, end: usize) -> Result<()> {
+    pub(super) fn matched(&mut self, start: usize, end: usize) -> Result<()> {
         self.gap(start)?;
         let (start, end) = (start.max(self.done), end.max(self.done));
         self.done = end;
@@ -36,7 +40,7 @@ impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
     }
 
     /// Emits the gap between the last match and `end`, if there is one.
-    fn gap(&mut self, end: usize) -> Result<()> {
+    pub(super) fn gap(&mut self, end: usize) -> Result<()> {
         if self.done < end {
             let gap = Span::new(self.done, end);
             self.done = end;
@@ -71,7 +75,7 @@ impl Linear {
     where
         F: FnMut(Span, bool) -> Result<()>,
     {
-        let mut tiler = Tiler { emit, done: 0 };
+        let mut tiler = Tiler::new(emit);
         if self.may_be_empty {
             for found in self.regex.find_iter(text) {
                 tiler.matched(found.start(), found.end())?;
@@ -188,7 +192,7 @@ impl Backtracking {
     where
         F: FnMut(Span, bool) -> Result<()>,
     {
-        let mut tiler = Tiler { emit, done: 0 };
+        let mut tiler = Tiler::new(emit);
         let mut budget = BUDGET.saturating_add(text.len().saturating_mul(BUDGET_PER_BYTE));
         let (mut at, mut last_end) = (0, None);
         while at <= text.len() {

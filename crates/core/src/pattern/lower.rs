@@ -148,6 +148,11 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
             items.push(Item::NotFollowedBy(single(inner)?));
         }
         Node::End => items.push(Item::End),
+        Node::LazyRepeat { .. }
+        | Node::LookAhead(_)
+        | Node::LookBehind(_)
+        | Node::NegativeLookBehind(_)
+        | Node::Start => return None,
     }
     Some(())
 }

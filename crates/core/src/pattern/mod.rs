@@ -20,9 +20,10 @@
 //! If every alternative of a pattern has one of a few forms (`arms`), the pattern is run by a scanner over
 //! character classes, which is exact and takes linear time. `syntax` parses the pattern, `lower` turns its tree
 //! into arms over `atoms`, and `planes` runs them, with `arm_scanner` as its fallback. The classes of most
-//! patterns are made of the atoms of one shipped table; a pattern with other classes gets a table of its own. All
-//! other patterns are run by regex-automata if it can express them, and otherwise by fancy-regex under a limit on
-//! backtracking (`engines`). The plan depends on the structure of the pattern and never on its name, so a variant
+//! patterns are made of the atoms of one shipped table; a pattern with other classes gets a table of its own. Other
+//! regular patterns, look-around included, are run by a deterministic automaton over classes (`automaton`). What is
+//! too large for it is run by regex-automata, and what is not regular by fancy-regex under a limit on backtracking
+//! (`engines`). The plan depends on the structure of the pattern and never on its name, so a variant
 //! of a known pattern is as fast as the known one.
 //!
 //! Splits that follow one another are compiled together (`sequence`): steps of simple classes become arms of the step
@@ -31,6 +32,7 @@ mod arm_scanner;
 mod arms;
 mod atom_table;
 mod atoms;
+mod automaton;
 mod avoids;
 pub mod classes;
 mod custom_atoms;
@@ -54,6 +56,7 @@ mod translate;
 use std::fmt;
 
 use self::atoms::ShippedAtoms;
+use self::automaton::Automaton;
 pub use self::avoids::avoids;
 use self::custom_atoms::CustomAtoms;
 use self::engines::{Backtracking, Linear};
@@ -93,6 +96,7 @@ enum Engine {
     Scanner(Box<PlaneScanner<ShippedAtoms>>),
     /// A scanner over classes that contain only a part of some shipped atom.
     CustomScanner(Box<PlaneScanner<CustomAtoms>>),
+    Automaton(Box<Automaton>),
     Linear(Box<Linear>),
     Backtracking(Box<Backtracking>),
     /// Several splits, one after the other, that no single scanner can run.
@@ -102,13 +106,18 @@ enum Engine {
 /// The limit on backtracking steps for one text: a constant, and an amount for each byte.
 pub const BACKTRACKING_LIMIT: (usize, usize) = (engines::BUDGET, engines::BUDGET_PER_BYTE);
 
-/// How a split runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a split runs, the fastest plan first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Plan {
     /// The text is not split at all.
     Whole,
     /// A scanner over character classes. It takes linear time.
     Scanner,
+    /// A deterministic automaton over character classes.
+    Automaton {
+        /// May a search read far beyond the match that it finds? If not, it takes linear time.
+        reads_far: bool,
+    },
     /// A regex engine in which every search is linear in the text that it reads.
     Linear,
     /// A backtracking regex engine. A text that exceeds the limit is an error.
@@ -120,6 +129,7 @@ impl fmt::Display for Plan {
         f.write_str(match self {
             Self::Whole => "whole text",
             Self::Scanner => "scanner",
+            Self::Automaton { .. } => "automaton",
             Self::Linear => "linear regex engine",
             Self::Backtracking => "backtracking regex engine",
         })
@@ -146,7 +156,7 @@ impl Splitter {
         }
         let engine = match split {
             Split::Whole => Engine::Whole,
-            Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| Self::scanner(&[node])) {
+            Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| Self::regular(&node)) {
                 Some(engine) => engine,
                 None => match Linear::compile(pattern) {
                     Some(engine) => Engine::Linear(Box::new(engine)),
@@ -155,6 +165,12 @@ impl Splitter {
             },
         };
         Ok(Self { engine })
+    }
+
+    /// The scanner of a pattern, or else its automaton.
+    fn regular(node: &Node) -> Option<Engine> {
+        Self::scanner(std::slice::from_ref(node))
+            .or_else(|| Automaton::compile(node).map(|engine| Engine::Automaton(Box::new(engine))))
     }
 
     /// The scanner of a pattern, or of the steps of a sequence.
@@ -191,8 +207,10 @@ impl Splitter {
     #[inline]
     pub fn work_of(&self, pretokens: usize, bytes: usize) -> usize {
         match self.plan() {
-            Plan::Whole | Plan::Scanner => bytes,
-            Plan::Linear | Plan::Backtracking => bytes + pretokens * SEARCH_WORK,
+            Plan::Whole | Plan::Scanner | Plan::Automaton { reads_far: false } => bytes,
+            Plan::Automaton { reads_far: true } | Plan::Linear | Plan::Backtracking => {
+                bytes + pretokens * SEARCH_WORK
+            }
         }
     }
 
@@ -201,6 +219,7 @@ impl Splitter {
         match &self.engine {
             Engine::Whole => Plan::Whole,
             Engine::Scanner(_) | Engine::CustomScanner(_) => Plan::Scanner,
+            Engine::Automaton(automaton) => Plan::Automaton { reads_far: automaton.reads_far() },
             Engine::Linear(_) => Plan::Linear,
             Engine::Backtracking(_) => Plan::Backtracking,
             Engine::Sequence(sequence) => sequence.plan(),
@@ -242,12 +261,13 @@ impl Splitter {
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
-        let by_planes = match &self.engine {
+        let several_at_a_time = match &self.engine {
             Engine::Scanner(scanner) => scanner.for_each_ends(text, scratch, &mut emit),
             Engine::CustomScanner(scanner) => scanner.for_each_ends(text, scratch, &mut emit),
+            Engine::Automaton(automaton) => automaton.for_each_ends(text, &mut emit),
             _ => None,
         };
-        if let Some(done) = by_planes {
+        if let Some(done) = several_at_a_time {
             return done;
         }
         let (mut ends, mut count) = ([0; ENDS_BATCH], 0);
@@ -279,6 +299,7 @@ impl Splitter {
             Engine::Whole => emit(Span::new(0, text.len()), false),
             Engine::Scanner(scanner) => scanner.for_each_match(text, emit),
             Engine::CustomScanner(scanner) => scanner.for_each_match(text, emit),
+            Engine::Automaton(engine) => engine.for_each_match(text, &mut emit),
             Engine::Linear(engine) => engine.for_each_match(text, &mut emit),
             Engine::Backtracking(engine) => engine.for_each_match(text, &mut emit),
             Engine::Sequence(sequence) => sequence.for_each(text, &mut |span| emit(span, true)),
@@ -291,7 +312,7 @@ impl Splitter {
             Engine::Scanner(scanner) => scanner.arms.ignores(text),
             Engine::CustomScanner(scanner) => scanner.arms.ignores(text),
             Engine::Whole => true,
-            Engine::Linear(_) | Engine::Backtracking(_) => false,
+            Engine::Automaton(_) | Engine::Linear(_) | Engine::Backtracking(_) => false,
             Engine::Sequence(sequence) => sequence.ignores(text),
         }
     }

@@ -112,7 +112,7 @@ impl Sequence {
     /// The slowest plan of a step.
     pub(super) fn plan(&self) -> Plan {
         let plans = self.0.iter().map(Splitter::plan);
-        plans.max_by_key(|plan| *plan as u8).unwrap_or(Plan::Whole)
+        plans.max().unwrap_or(Plan::Whole)
     }
 
     /// Is every text that has no other characters than this one certainly one pretoken?
@@ -121,7 +121,7 @@ impl Sequence {
             Engine::Whole => true,
             Engine::Scanner(scanner) => scanner.arms.leaves_whole(text),
             Engine::CustomScanner(scanner) => scanner.arms.leaves_whole(text),
-            Engine::Linear(_) | Engine::Backtracking(_) | Engine::Sequence(_) => false,
+            Engine::Automaton(_) | Engine::Linear(_) | Engine::Backtracking(_) | Engine::Sequence(_) => false,
         })
     }
 

@@ -1,4 +1,4 @@
-//! The parser for the subset of regular expressions that the scanner may be able to run.
+//! The parser for the regular expressions that the scanner and the automaton may be able to run.
 //!
 //! In: the text of a pattern. Out: its tree, or `None` if the pattern is outside of the subset, valid or
 //! not. Such a pattern goes to a regex engine, which reports any error. A pattern that is accepted must mean the
@@ -10,7 +10,7 @@ use super::dialect_tables;
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 
 /// A parsed pattern.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     /// One character from this class.
     Set(ClassUnicode),
@@ -20,10 +20,20 @@ pub(super) enum Node {
     Alt(Vec<Node>),
     /// A greedy repetition.
     Repeat { node: Box<Node>, min: u32, max: Option<u32> },
+    /// A repetition that prefers to end early.
+    LazyRepeat { node: Box<Node>, min: u32, max: Option<u32> },
     /// Does not give back any characters once the node has matched.
     Atomic(Box<Node>),
+    /// `(?=x)`
+    LookAhead(Box<Node>),
     /// `(?!x)`
     NegativeLookAhead(Box<Node>),
+    /// `(?<=x)`
+    LookBehind(Box<Node>),
+    /// `(?<!x)`
+    NegativeLookBehind(Box<Node>),
+    /// The start of the text.
+    Start,
     /// The end of the text.
     End,
 }
@@ -34,7 +44,7 @@ const MAX_DEPTH: usize = 16;
 /// The tree of `pattern`. `None` if the pattern is outside of the subset.
 pub(super) fn parse(pattern: &str) -> Option<Node> {
     let mut parser = Parser { tokens: Tokens::new(pattern, Dialect::Ours), depth: 0 };
-    let (node, closed) = parser.alternation(false)?;
+    let (node, closed) = parser.alternation(Flags::default())?;
     (!closed).then_some(node)
 }
 
@@ -43,9 +53,36 @@ struct Parser<'p> {
     depth: usize,
 }
 
+/// The flags that hold inside a group.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flags {
+    /// `i`: letters match without regard to case.
+    fold: bool,
+    /// `m`: `^` and `$` match at the ends of lines.
+    lines: bool,
+    /// `s`: `.` matches `\n` too.
+    dot_all: bool,
+}
+
+impl Flags {
+    /// These flags with those of a group. `None` for a flag that is not known here.
+    fn with(mut self, on: &str, off: &str) -> Option<Self> {
+        for (flag, value) in on.bytes().map(|flag| (flag, true)).chain(off.bytes().map(|flag| (flag, false)))
+        {
+            match flag {
+                b'i' => self.fold = value,
+                b'm' => self.lines = value,
+                b's' => self.dot_all = value,
+                _ => return None,
+            }
+        }
+        Some(self)
+    }
+}
+
 impl Parser<'_> {
     /// Parses branches up to a closing parenthesis or the end of the pattern. The flag is true for a parenthesis.
-    fn alternation(&mut self, fold: bool) -> Option<(Node, bool)> {
+    fn alternation(&mut self, mut flags: Flags) -> Option<(Node, bool)> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return None;
@@ -55,7 +92,7 @@ impl Parser<'_> {
         // May a quantifier follow? Not after an assertion or another quantifier.
         let mut may_repeat = false;
         let closed = loop {
-            let Some((_, token)) = self.tokens.next() else { break false };
+            let Some((at, token)) = self.tokens.next() else { break false };
             let node = match token {
                 Token::Close => break true,
                 Token::Bar => {
@@ -67,25 +104,32 @@ impl Parser<'_> {
                     if !may_repeat || repeat.max.is_some_and(|max| max < repeat.min || max == 0) {
                         return None;
                     }
-                    let node = Box::new(items.pop()?);
-                    let node = Node::Repeat { node, min: repeat.min, max: repeat.max };
+                    let (node, min, max) = (Box::new(items.pop()?), repeat.min, repeat.max);
                     items.push(match repeat.mode {
-                        Mode::Greedy => node,
-                        Mode::Possessive => Node::Atomic(Box::new(node)),
-                        Mode::Lazy => return None,
+                        Mode::Greedy => Node::Repeat { node, min, max },
+                        Mode::Lazy => Node::LazyRepeat { node, min, max },
+                        Mode::Possessive => Node::Atomic(Box::new(Node::Repeat { node, min, max })),
                     });
                     may_repeat = false;
                     continue;
                 }
-                Token::Dollar | Token::Escape('z') => {
-                    items.push(Node::End);
+                Token::Dollar | Token::Caret | Token::Escape('A' | 'z' | 'b' | 'B') => {
+                    items.push(position(token, flags)?);
                     may_repeat = false;
                     continue;
                 }
-                Token::Open(group) => self.group(group, fold)?,
-                token => Node::Set(set(token, fold)?),
+                // In the middle of a group, fancy-regex would apply the flags beyond the end of the group.
+                Token::Open(Group::BareFlags { on, off }) if at == 0 => {
+                    flags = flags.with(on, off)?;
+                    may_repeat = false;
+                    continue;
+                }
+                Token::Open(group) => self.group(group, flags)?,
+                Token::Dot if flags.dot_all => Node::Set(class(r"[\s\S]", false)?),
+                Token::Dot => Node::Set(class(r"[^\n]", false)?),
+                token => Node::Set(set(token, flags.fold)?),
             };
-            may_repeat = !matches!(node, Node::NegativeLookAhead(_));
+            may_repeat = !node.is_look_around();
             items.push(node);
         };
         self.depth -= 1;
@@ -97,25 +141,59 @@ impl Parser<'_> {
         Some((Node::Alt(branches), closed))
     }
 
-    fn group(&mut self, group: Group<'_>, fold: bool) -> Option<Node> {
-        let inner_fold = match group {
-            Group::Capture | Group::Named(_) | Group::Plain | Group::Atomic | Group::NegativeLookAhead => {
-                fold
-            }
-            Group::Flags { on: "i", off: "" } => true,
-            Group::Flags { on: "", off: "i" } => false,
-            _ => return None,
+    fn group(&mut self, group: Group<'_>, flags: Flags) -> Option<Node> {
+        let inner_flags = match group {
+            Group::Flags { on, off } => flags.with(on, off)?,
+            Group::BareFlags { .. } | Group::Other => return None,
+            _ => flags,
         };
-        let (node, closed) = self.alternation(inner_fold)?;
+        let (node, closed) = self.alternation(inner_flags)?;
         if !closed {
             return None;
         }
         Some(match group {
             Group::Atomic => Node::Atomic(Box::new(node)),
+            Group::LookAhead => Node::LookAhead(Box::new(node)),
             Group::NegativeLookAhead => Node::NegativeLookAhead(Box::new(node)),
+            Group::LookBehind => Node::LookBehind(Box::new(node)),
+            Group::NegativeLookBehind => Node::NegativeLookBehind(Box::new(node)),
             _ => node,
         })
     }
+}
+
+impl Node {
+    fn is_look_around(&self) -> bool {
+        matches!(
+            self,
+            Self::LookAhead(_)
+                | Self::NegativeLookAhead(_)
+                | Self::LookBehind(_)
+                | Self::NegativeLookBehind(_)
+        )
+    }
+}
+
+/// What an assertion without a group says about a position.
+fn position(token: Token<'_>, flags: Flags) -> Option<Node> {
+    let set = |text| Some(Box::new(Node::Set(class(text, false)?)));
+    Some(match token {
+        Token::Caret if flags.lines => Node::Alt(vec![Node::Start, Node::LookBehind(set(r"[\n]")?)]),
+        Token::Caret | Token::Escape('A') => Node::Start,
+        Token::Dollar if flags.lines => Node::Alt(vec![Node::End, Node::LookAhead(set(r"[\n]")?)]),
+        Token::Dollar | Token::Escape('z') => Node::End,
+        Token::Escape(c @ ('b' | 'B')) => {
+            let after = |is: bool| {
+                Some(if is { Node::LookAhead(set(r"\w")?) } else { Node::NegativeLookAhead(set(r"\w")?) })
+            };
+            let starts = c == 'b';
+            Node::Alt(vec![
+                Node::Concat(vec![Node::LookBehind(set(r"\w")?), after(!starts)?]),
+                Node::Concat(vec![Node::NegativeLookBehind(set(r"\w")?), after(starts)?]),
+            ])
+        }
+        _ => return None,
+    })
 }
 
 /// The characters that a token matches, if it matches a single character.

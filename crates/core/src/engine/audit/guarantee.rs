@@ -56,10 +56,15 @@ fn of_plan(plan: Plan) -> Promise {
             Guarantee::Linear,
             "a scanner over classes of characters goes forward only, and back by a fixed number of them",
         ),
-        Plan::Linear => promise(
+        Plan::Automaton { reads_far: false } => promise(
+            Guarantee::Linear,
+            "an automaton reads a fixed number of characters beyond what it matches, and knows what stands around a \
+             place from one pass",
+        ),
+        Plan::Automaton { reads_far: true } | Plan::Linear => promise(
             Guarantee::Quadratic,
-            "each search of the regex engine is linear, but it may read far beyond its match, and what it has read \
-             is read again by the next one",
+            "each search for a match is linear, but it may read far beyond the match, and what it has read is read \
+             again by the next one",
         ),
         Plan::Backtracking => {
             let (steps, per_byte) = BACKTRACKING_LIMIT;

@@ -45,17 +45,21 @@ fn the_plan_follows_from_the_pattern() {
         (r"\w+", Plan::Scanner),
         (r"[a-z]+", Plan::Scanner),
         (r"\w++", Plan::Scanner),
-        (r"\w+\b", Plan::Linear),
-        (r"(?m:^)x", Plan::Linear),
-        (r"\p{L}{2,}", Plan::Linear),
-        (r"(?:a|b)++", Plan::Backtracking),
-        (r"(?<=a)b", Plan::Backtracking),
+        (r"\w+\b", Plan::Automaton { reads_far: false }),
+        (r"(?m:^)x", Plan::Automaton { reads_far: false }),
+        (r"\p{L}{2,}", Plan::Automaton { reads_far: false }),
+        (r"(?:a|b)++", Plan::Automaton { reads_far: false }),
+        (r"(?<=a)b", Plan::Automaton { reads_far: false }),
+        (r"a*b|a", Plan::Automaton { reads_far: true }),
+        (r"(?:a*)*b", Plan::Linear),
+        (r"(?:ax){1,3000}", Plan::Linear),
+        (r"(?>a|ab)c", Plan::Backtracking),
         (r"(a)\1", Plan::Backtracking),
         (r"\h+", Plan::Backtracking),
         (r"(?:a(?i)b)c", Plan::Backtracking),
         // A run that may fail after it was read is not for the scanner.
-        (r"\p{Lu}*\p{Ll}+", Plan::Linear),
-        (r"\s*\S+", Plan::Linear),
+        (r"\p{Lu}*\p{Ll}+", Plan::Automaton { reads_far: false }),
+        (r"\s*\S+", Plan::Automaton { reads_far: false }),
     ] {
         assert_eq!(splitter(pattern).plan(), plan, "{pattern}");
     }
@@ -171,6 +175,7 @@ fn hostile_patterns_and_texts_end() {
         (r"(?:a+)+\z(?=)", &a),
         (r"(?:a|a)*c(?!x)", &a),
         (r"(a*)*\1$", &a),
+        (r"(?:a|aa)+(b)\1", &a),
         (r"(?=a*c)|a", &a),
         (r"(?:(?=a*c)x|a)(?!c)", &a),
     ] {
@@ -181,16 +186,17 @@ fn hostile_patterns_and_texts_end() {
             assert!(reason.contains("limit"), "{reason}");
         }
     }
-    assert!(spans(&splitter(r"(a+)+$(?!x)"), &a).is_err());
+    assert!(spans(&splitter(r"(?:a|aa)+(b)\1"), &a).is_err());
 }
 
 #[test]
 fn matches_far_apart_are_within_the_limit() {
     let text = format!("{}ab", "x".repeat(100_000)).repeat(10);
-    let found = spans(&splitter(r"(?<=a)b"), &text).unwrap();
-    assert_eq!(found.len(), 20);
-    // And a megabyte without any.
-    assert_eq!(spans(&splitter(r"(?<=a)b"), &"x".repeat(1 << 20)).unwrap().len(), 1);
+    for pattern in [r"(?<=a)b", r"\Kb"] {
+        assert_eq!(spans(&splitter(pattern), &text).unwrap().len(), 20, "{pattern}");
+        // And a megabyte without any.
+        assert_eq!(spans(&splitter(pattern), &"x".repeat(1 << 20)).unwrap().len(), 1, "{pattern}");
+    }
 }
 
 #[test]

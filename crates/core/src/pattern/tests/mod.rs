@@ -1,4 +1,5 @@
 //! The tests of the whole module; those of a single file are at its end.
+mod automata;
 mod cuts;
 mod engines;
 mod growing;

@@ -59,9 +59,9 @@ const PUBLISHED: [(&str, &str, Plan); 26] = [
     ("newlines", r"[^\n]+|[\n]+", Plan::Scanner),
     ("words", r"\w+|[^\w\s]+", Plan::Scanner),
     ("a rewriter's", r"\s+", Plan::Scanner),
-    ("threes from the right", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", Plan::Backtracking),
+    ("threes from the right", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", Plan::Automaton { reads_far: false }),
     ("graphemes", r"\X", Plan::Backtracking),
-    ("lines", r"^.+$", Plan::Backtracking),
+    ("lines", r"^.+$", Plan::Automaton { reads_far: false }),
 ];
 
 #[test]

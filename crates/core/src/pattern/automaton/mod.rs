@@ -1,0 +1,321 @@
+//! A deterministic automaton over classes of characters, for patterns that no scanner can run.
+//!
+//! In: the tree of a pattern, and then texts. Out: the matches that backtracking would find, in one pass. Look-around
+//! of one character is part of the automaton. Longer look-around is decided for all positions of a text beforehand, by
+//! automata that read the text once, towards the position: from its end for look-ahead.
+//!
+//! A pattern is refused if it is not regular, or if its tables would be large. No text may take unbounded time: if
+//! searches that find nothing read too much of it again, the positions where matches start are found in one pass from
+//! its end.
+mod alphabet;
+mod chained;
+mod dfa;
+mod nfa;
+
+use tokenmill_kernels::try_alloc;
+
+use self::alphabet::{Alphabet, EDGE};
+use self::chained::{CUT, Chained, UNKNOWN};
+use self::dfa::{DEAD, Dfa, Kind, MATCH};
+use self::nfa::{Nfa, Side, may_be_empty};
+use super::engines::Tiler;
+use super::syntax::Node;
+use crate::error::Result;
+use crate::span::Span;
+
+/// The most look-arounds that take more than one character.
+const MAX_LABELS: usize = 5;
+
+/// The most ends that are emitted at a time.
+const ENDS_BATCH: usize = 128;
+
+/// The bit of the labels of a position that says: a match starts here.
+const STARTS: u8 = 1 << 7;
+
+/// A compiled pattern. Immutable and safe to share between threads.
+#[derive(Debug)]
+pub(super) struct Automaton {
+    alphabet: Alphabet,
+    dfa: Dfa,
+    chained: Option<Chained>,
+    /// One for each look-around of more than one character, each after those that it needs.
+    passes: Vec<Pass>,
+    /// Finds where matches start. There if a search may read much and find nothing.
+    starts: Option<Pass>,
+    /// For each ASCII character, whether a match may start with it.
+    may_start: [bool; 128],
+    /// Does any search look at the character before it?
+    looks_behind: bool,
+    /// Can it match no text?
+    may_be_empty: bool,
+}
+
+/// Decides for each position of a text whether something matches on one side of it.
+#[derive(Debug)]
+struct Pass {
+    dfa: Dfa,
+    side: Side,
+    /// The bit that is set where it does.
+    bit: u8,
+}
+
+/// What is known of the positions of a text. Empty if nothing is needed.
+#[derive(Debug, Default)]
+struct Labels {
+    of_byte: Vec<u8>,
+    has_starts: bool,
+    /// The bytes that searches have read without finding a match.
+    wasted: usize,
+}
+
+impl Automaton {
+    /// `None` if the pattern is not regular, or too large.
+    ///
+    /// Cost: some milliseconds.
+    pub(super) fn compile(node: &Node) -> Option<Self> {
+        let alphabet = Alphabet::new(node)?;
+        let mut looks = Vec::new();
+        let forwards = Nfa::new(node, &alphabet, false, &mut looks)?;
+        if looks.len() > MAX_LABELS {
+            return None;
+        }
+        let dfa = Dfa::new(&forwards, &alphabet, looks.len(), false, Kind::Preferred)?;
+        let pass = |nfa: &Nfa, side, labels, bit| {
+            let dfa = Dfa::new(nfa, &alphabet, labels, side == Side::After, Kind::Any)?;
+            Some(Pass { dfa, side, bit })
+        };
+        let starts = if dfa.may_fail_late() {
+            let backwards = Nfa::new(node, &alphabet, true, &mut looks)?;
+            Some(pass(&backwards, Side::After, looks.len(), STARTS)?)
+        } else {
+            None
+        };
+        let passes =
+            looks.iter().enumerate().map(|(label, look)| pass(&look.nfa, look.side, label, 1 << label));
+        let passes = passes.collect::<Option<_>>()?;
+        let looks_behind = (0..alphabet.len).any(|class| dfa.start(class) != dfa.start(EDGE));
+        let may_be_empty = may_be_empty(node);
+        let chained = Chained::new(&dfa, looks_behind, may_be_empty);
+        let may_start = std::array::from_fn(|ascii| {
+            may_be_empty || dfa.may_start(usize::from(alphabet.classes.of(ascii as u32)))
+        });
+        Some(Self { alphabet, dfa, chained, passes, starts, may_start, looks_behind, may_be_empty })
+    }
+
+    /// May a search read far beyond the match that it finds?
+    pub(super) fn reads_far(&self) -> bool {
+        self.dfa.reads_far()
+    }
+
+    pub(super) fn for_each_match<F>(&self, text: &str, emit: &mut F) -> Result<()>
+    where
+        F: FnMut(Span, bool) -> Result<()>,
+    {
+        let mut labels = self.labels(text)?;
+        let mut tiler = Tiler::new(emit);
+        let mut at = 0;
+        // The end of the last match; an empty one directly behind it does not count.
+        let mut last_end = None;
+        while let Some((start, end)) = self.find(text, at, &mut labels)? {
+            if start < end || last_end != Some(end) {
+                tiler.matched(start, end)?;
+                last_end = Some(end);
+            }
+            at = end;
+            if start == end {
+                let Some(next) = text[end..].chars().next() else { break };
+                at += next.len_utf8();
+            }
+        }
+        tiler.gap(text.len())
+    }
+
+    /// Calls `emit` for the ends of several pretokens at a time, in order. `None` if [`Self::for_each_match`] has to
+    /// find them.
+    pub(super) fn for_each_ends<F>(&self, text: &str, emit: &mut F) -> Option<Result<()>>
+    where
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        let chained = self.chained.as_ref()?;
+        Some(self.labels(text).and_then(|labels| {
+            if labels.of_byte.is_empty() {
+                self.chain::<false, _>(chained, text, labels, emit)
+            } else {
+                self.chain::<true, _>(chained, text, labels, emit)
+            }
+        }))
+    }
+
+    fn chain<const LABELS: bool, F>(
+        &self,
+        chained: &Chained,
+        text: &str,
+        mut labels: Labels,
+        emit: &mut F,
+    ) -> Result<()>
+    where
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        let bytes = text.as_bytes();
+        let (mut ends, mut count) = ([0; ENDS_BATCH], 0);
+        // The end of the last pretoken.
+        let mut done = 0;
+        while done < bytes.len() {
+            // Where matches start is only looked up if most searches would find nothing.
+            let (mut at, mut state) = (done, if labels.has_starts { UNKNOWN } else { chained.begin });
+            while state != UNKNOWN && at < bytes.len() && count < ENDS_BATCH - 2 {
+                let (class, width) = self.alphabet.classes.at(bytes, at);
+                let label = if LABELS { labels.of_byte[at] } else { 0 };
+                let entry = chained.entry(state, usize::from(class), label);
+                ends[count] = at;
+                count += (entry & CUT) as usize;
+                state = entry & !CUT;
+                at += width;
+            }
+            done = ends[..count].last().copied().unwrap_or(done);
+            if count < ENDS_BATCH - 2 {
+                let (start, end) = self.find(text, done, &mut labels)?.unwrap_or((text.len(), text.len()));
+                for end in [start, end] {
+                    ends[count] = end;
+                    count += usize::from(end > done);
+                    done = end;
+                }
+            }
+            if count >= ENDS_BATCH - 2 {
+                emit(&ends[..count])?;
+                count = 0;
+            }
+        }
+        emit(&ends[..count])
+    }
+
+    /// What is known of the positions of a text before it is searched.
+    fn labels(&self, text: &str) -> Result<Labels> {
+        let mut labels = Labels::default();
+        for pass in &self.passes {
+            labels.add(pass, &self.alphabet, text)?;
+        }
+        Ok(labels)
+    }
+
+    /// The first match that starts at `at` or later.
+    fn find(&self, text: &str, mut at: usize, labels: &mut Labels) -> Result<Option<(usize, usize)>> {
+        while at < text.len() || (at == text.len() && self.may_be_empty) {
+            if labels.has_starts {
+                match labels.of_byte[at..].iter().position(|labels| labels & STARTS != 0) {
+                    Some(distance) => at += distance,
+                    None => break,
+                }
+            }
+            let is_skipped = |byte: &u8| !self.may_start.get(usize::from(*byte)).copied().unwrap_or(true);
+            let skipped = text.as_bytes()[at..].iter().take_while(|byte| is_skipped(byte)).count();
+            if skipped > 0 {
+                at += skipped;
+                continue;
+            }
+            let found = if self.passes.is_empty() {
+                self.search::<false>(text, at, &[])
+            } else {
+                self.search::<true>(text, at, &labels.of_byte)
+            };
+            let read_to = match found {
+                Found::Match(end) => return Ok(Some((at, end))),
+                Found::Nothing { read_to } => read_to,
+            };
+            labels.wasted += read_to - at;
+            if let Some(starts) = &self.starts
+                && labels.wasted > text.len()
+                && !labels.has_starts
+            {
+                labels.add(starts, &self.alphabet, text)?;
+                labels.has_starts = true;
+            }
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
+        }
+        Ok(None)
+    }
+
+    /// The match that starts at `at`.
+    #[inline]
+    fn search<const LABELS: bool>(&self, text: &str, at: usize, labels: &[u8]) -> Found {
+        let bytes = text.as_bytes();
+        let before = if self.looks_behind { self.class_before(text, at) } else { EDGE };
+        let mut state = self.dfa.start(before);
+        let (mut position, mut end) = (at, None);
+        loop {
+            let (class, width) = if position < bytes.len() {
+                self.alphabet.classes.at(bytes, position)
+            } else {
+                (self.dfa.edge() as u8, 0)
+            };
+            let label = if LABELS { labels[position] & !STARTS } else { 0 };
+            let entry = self.dfa.entry(state, usize::from(class), label);
+            if entry & MATCH != 0 {
+                end = Some(position);
+            }
+            state = entry & !MATCH;
+            if state == DEAD {
+                break;
+            }
+            position += width;
+        }
+        match end {
+            Some(end) => Found::Match(end),
+            None => Found::Nothing { read_to: position },
+        }
+    }
+
+    fn class_before(&self, text: &str, at: usize) -> usize {
+        let before = text[..at].chars().next_back();
+        before.map_or(EDGE, |c| usize::from(self.alphabet.classes.of(u32::from(c))))
+    }
+}
+
+/// What a search found.
+enum Found {
+    /// A match that ends here.
+    Match(usize),
+    /// Nothing, which was clear when all before this position had been read.
+    Nothing { read_to: usize },
+}
+
+impl Labels {
+    /// Sets the bit of a pass wherever it matches.
+    fn add(&mut self, pass: &Pass, alphabet: &Alphabet, text: &str) -> Result<()> {
+        if self.of_byte.is_empty() {
+            self.of_byte = try_alloc::filled(0, text.len() + 1)?;
+        }
+        let (bytes, classes) = (text.as_bytes(), &alphabet.classes);
+        let mut state = pass.dfa.start(EDGE);
+        let mut step = |at: usize, class: usize| {
+            let labels = &mut self.of_byte[at];
+            let entry = pass.dfa.entry(state, class, *labels & !STARTS & (pass.bit - 1));
+            *labels |= if entry & MATCH != 0 { pass.bit } else { 0 };
+            state = entry & !MATCH;
+        };
+        match pass.side {
+            Side::Before => {
+                let mut at = 0;
+                while at < bytes.len() {
+                    let (class, width) = classes.at(bytes, at);
+                    step(at, usize::from(class));
+                    at += width;
+                }
+                step(at, pass.dfa.edge());
+            }
+            Side::After => {
+                let mut at = bytes.len();
+                while at > 0 {
+                    let mut start = at - 1;
+                    while !text.is_char_boundary(start) {
+                        start -= 1;
+                    }
+                    step(at, usize::from(classes.at(bytes, start).0));
+                    at = start;
+                }
+                step(at, pass.dfa.edge());
+            }
+        }
+        Ok(())
+    }
+}
