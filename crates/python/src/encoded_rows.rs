@@ -30,8 +30,8 @@ enum Rows {
     Deferred(Deferred),
 }
 
-/// Texts whose encodings are made when they are first asked for. They give the ids and offsets that the batch has: the
-/// texts are immutable, and no stage is a function of the caller.
+/// Texts whose `Encoding` objects are made when they are first asked for, by encoding the texts again. This gives the ids
+/// and offsets of the batch, since the texts are immutable and no stage is a function of the caller.
 pub(crate) struct Deferred {
     engine: Arc<Engine>,
     adds_special: bool,

@@ -20,7 +20,7 @@ pub(crate) trait IdSink {
     /// The ids of pretokens.
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult;
 
-    /// Where the next pretokens end in a text that is split. Their ids are pushed later.
+    /// Takes the ends of the next pretokens, in bytes of the text that is split. Their ids are pushed later.
     #[inline]
     fn take_ends(&mut self, _ends: &[usize]) -> SinkResult {
         Ok(())

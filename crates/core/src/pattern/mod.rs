@@ -21,10 +21,10 @@
 //! character classes, which is exact and takes linear time. `syntax` parses the pattern, `lower` turns its tree
 //! into arms over `atoms`, and `planes` runs them, with `arm_scanner` as its fallback. The classes of most
 //! patterns are made of the atoms of one shipped table; a pattern with other classes gets a table of its own. Other
-//! regular patterns, look-around included, are run by a deterministic automaton over classes (`automaton`). What is
-//! too large for it is run by regex-automata, and what is not regular by fancy-regex under a limit on backtracking
-//! (`engines`). The plan depends on the structure of the pattern and never on its name, so a variant
-//! of a known pattern is as fast as the known one.
+//! regular patterns, with or without look-around, are run by a deterministic automaton over classes (`automaton`).
+//! Patterns that are too large for it are run by regex-automata; patterns that are not regular are run by fancy-regex,
+//! with a limit on backtracking (`engines`). The plan depends on the structure of the pattern and never on its name, so
+//! a variant of a known pattern is as fast as the known one.
 //!
 //! Splits that follow one another are compiled together (`sequence`): steps of simple classes become arms of the step
 //! after them (`fold`), so that most sequences are run by one scanner, too.
@@ -240,7 +240,7 @@ impl Splitter {
     ///
     /// Cost: see [`Plan`]. An engine searches for the next match from the end of the last one. If a search of the
     /// pattern reads much further than its match, the scan is quadratic in the text. Examples are `a*b|a` in the
-    /// linear plan and `(?:a|b)*+c` in the backtracking plan, whose limit counts only backtracking.
+    /// automaton plan and `(?:ab)*+c` in the backtracking plan, whose limit counts only backtracking.
     #[inline]
     pub fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
         match &self.engine {

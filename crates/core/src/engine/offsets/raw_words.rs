@@ -137,8 +137,8 @@ impl Word {
 }
 
 impl Spans<'_> {
-    /// Appends a word that was in the cache, and begins at byte `at` of the caller's text. `items` has for each token
-    /// its id and its [`SpanInWord`].
+    /// Appends a word that was found in the cache. The word starts at byte `at` of the caller's text. For each of its
+    /// tokens, `items` has the id and the [`SpanInWord`].
     fn push_word(&mut self, items: &[u32], at: usize) -> SinkResult {
         let (pairs, _) = items.as_chunks::<2>();
         self.reserve(pairs.len())?;

@@ -14,6 +14,9 @@ use super::nfa::{Condition, Nfa, Side, State};
 const MAX_ENTRIES: usize = 1 << 18;
 const MAX_WORK: usize = 1 << 22;
 
+/// The most sets that conditions may ask of the character consumed last: the bits of a context.
+const MAX_ASKED: usize = u64::BITS as usize;
+
 /// The most passes over a table to see which states lead to a match.
 const MAX_PASSES: usize = 16;
 
@@ -60,7 +63,7 @@ impl Dfa {
         let class_bits = (alphabet.len + 1).next_power_of_two().trailing_zeros();
         // The number of entries of a state is even, so that the lowest bit of its number is free.
         let stride = 1_usize << (class_bits as usize + labels);
-        let mut states = States::new(nfa, backwards, kind);
+        let mut states = States::new(nfa, backwards, kind)?;
         let mut starts = vec![DEAD; EDGE + 1];
         for class in (0..alphabet.len).chain([EDGE]) {
             starts[class] = (states.number(vec![nfa.start], class) * stride) as u32;
@@ -143,8 +146,8 @@ impl Dfa {
         self.stride
     }
 
-    /// For each state, whether a match comes after a bounded number of characters, whatever follows; or, if `or_ends`,
-    /// whether a match comes or the search ends. False if this takes many passes to know.
+    /// For each state, whether a bounded number of characters leads to a match, whatever they are. If `or_ends`, a search
+    /// that ends without a match counts too. False if this takes many passes to know.
     pub(super) fn leads_to_match(&self, or_ends: bool) -> Vec<bool> {
         let mut leads = vec![false; self.entries.len() / self.stride];
         leads[DEAD as usize] = or_ends;
@@ -190,7 +193,8 @@ struct States<'a> {
 }
 
 impl<'a> States<'a> {
-    fn new(nfa: &'a Nfa, backwards: bool, kind: Kind) -> Self {
+    /// `None` if there are too many sets to ask for.
+    fn new(nfa: &'a Nfa, backwards: bool, kind: Kind) -> Option<Self> {
         let behind = if backwards { Side::After } else { Side::Before };
         let mut asked: Vec<Set> = Vec::new();
         let mut asks = vec![false; nfa.states.len()];
@@ -212,9 +216,12 @@ impl<'a> States<'a> {
                 is_done &= !asks[at];
             }
         }
+        if asked.len() > MAX_ASKED {
+            return None;
+        }
         let (seen, queued) = (vec![false; nfa.states.len()], vec![false; nfa.states.len()]);
         let (all, numbers) = (vec![(Vec::new(), 0)], HashMap::default());
-        Self { nfa, kind, behind, asked, asks, all, numbers, seen, queued, work: 0 }
+        Some(Self { nfa, kind, behind, asked, asks, all, numbers, seen, queued, work: 0 })
     }
 
     /// The number of the state with these threads, after a character of this class.

@@ -4,9 +4,9 @@
 //! of one character is part of the automaton. Longer look-around is decided for all positions of a text beforehand, by
 //! automata that read the text once, towards the position: from its end for look-ahead.
 //!
-//! A pattern is refused if it is not regular, or if its tables would be large. No text may take unbounded time: if
-//! searches that find nothing read too much of it again, the positions where matches start are found in one pass from
-//! its end.
+//! A pattern is refused if it is not regular, or if its tables would be large. Searches that find nothing never take
+//! more than linear time: if they have read more than the length of the text, the positions where matches start are
+//! found in one pass from its end.
 mod alphabet;
 mod chained;
 mod dfa;
@@ -18,6 +18,7 @@ use self::alphabet::{Alphabet, EDGE};
 use self::chained::{CUT, Chained, UNKNOWN};
 use self::dfa::{DEAD, Dfa, Kind, MATCH};
 use self::nfa::{Nfa, Side, may_be_empty};
+use super::classes::Classes;
 use super::engines::Tiler;
 use super::syntax::Node;
 use crate::error::Result;
@@ -35,8 +36,9 @@ const STARTS: u8 = 1 << 7;
 /// A compiled pattern. Immutable and safe to share between threads.
 #[derive(Debug)]
 pub(super) struct Automaton {
-    alphabet: Alphabet,
+    classes: Classes,
     dfa: Dfa,
+    /// There unless a match depends on the character before it, or may be empty.
     chained: Option<Chained>,
     /// One for each look-around of more than one character, each after those that it needs.
     passes: Vec<Pass>,
@@ -59,10 +61,12 @@ struct Pass {
     bit: u8,
 }
 
-/// What is known of the positions of a text. Empty if nothing is needed.
+/// What is known of the positions of a text.
 #[derive(Debug, Default)]
 struct Labels {
+    /// For each position, the bits of the passes that match there. Empty as long as no pass was run.
     of_byte: Vec<u8>,
+    /// Was the pass that finds where matches start run?
     has_starts: bool,
     /// The bytes that searches have read without finding a match.
     wasted: usize,
@@ -99,7 +103,8 @@ impl Automaton {
         let may_start = std::array::from_fn(|ascii| {
             may_be_empty || dfa.may_start(usize::from(alphabet.classes.of(ascii as u32)))
         });
-        Some(Self { alphabet, dfa, chained, passes, starts, may_start, looks_behind, may_be_empty })
+        let classes = alphabet.classes;
+        Some(Self { classes, dfa, chained, passes, starts, may_start, looks_behind, may_be_empty })
     }
 
     /// May a search read far beyond the match that it finds?
@@ -164,7 +169,7 @@ impl Automaton {
             // Where matches start is only looked up if most searches would find nothing.
             let (mut at, mut state) = (done, if labels.has_starts { UNKNOWN } else { chained.begin });
             while state != UNKNOWN && at < bytes.len() && count < ENDS_BATCH - 2 {
-                let (class, width) = self.alphabet.classes.at(bytes, at);
+                let (class, width) = self.classes.at(bytes, at);
                 let label = if LABELS { labels.of_byte[at] } else { 0 };
                 let entry = chained.entry(state, usize::from(class), label);
                 ends[count] = at;
@@ -193,7 +198,7 @@ impl Automaton {
     fn labels(&self, text: &str) -> Result<Labels> {
         let mut labels = Labels::default();
         for pass in &self.passes {
-            labels.add(pass, &self.alphabet, text)?;
+            labels.add(pass, &self.classes, text)?;
         }
         Ok(labels)
     }
@@ -227,7 +232,7 @@ impl Automaton {
                 && labels.wasted > text.len()
                 && !labels.has_starts
             {
-                labels.add(starts, &self.alphabet, text)?;
+                labels.add(starts, &self.classes, text)?;
                 labels.has_starts = true;
             }
             at += text[at..].chars().next().map_or(1, char::len_utf8);
@@ -244,7 +249,7 @@ impl Automaton {
         let (mut position, mut end) = (at, None);
         loop {
             let (class, width) = if position < bytes.len() {
-                self.alphabet.classes.at(bytes, position)
+                self.classes.at(bytes, position)
             } else {
                 (self.dfa.edge() as u8, 0)
             };
@@ -267,7 +272,7 @@ impl Automaton {
 
     fn class_before(&self, text: &str, at: usize) -> usize {
         let before = text[..at].chars().next_back();
-        before.map_or(EDGE, |c| usize::from(self.alphabet.classes.of(u32::from(c))))
+        before.map_or(EDGE, |c| usize::from(self.classes.of(u32::from(c))))
     }
 }
 
@@ -281,11 +286,11 @@ enum Found {
 
 impl Labels {
     /// Sets the bit of a pass wherever it matches.
-    fn add(&mut self, pass: &Pass, alphabet: &Alphabet, text: &str) -> Result<()> {
+    fn add(&mut self, pass: &Pass, classes: &Classes, text: &str) -> Result<()> {
         if self.of_byte.is_empty() {
             self.of_byte = try_alloc::filled(0, text.len() + 1)?;
         }
-        let (bytes, classes) = (text.as_bytes(), &alphabet.classes);
+        let bytes = text.as_bytes();
         let mut state = pass.dfa.start(EDGE);
         let mut step = |at: usize, class: usize| {
             let labels = &mut self.of_byte[at];

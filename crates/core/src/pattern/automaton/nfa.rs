@@ -21,7 +21,7 @@ pub(super) enum Side {
 pub(super) enum Condition {
     /// The class of the next character on this side is in this set. [`EDGE`] stands for the edge of the text.
     Beside(Side, Set),
-    /// The look-around with this number holds here, or does not.
+    /// A look-around, given by its number, matches at the position if the flag is true, and does not if it is false.
     Label(usize, bool),
 }
 
@@ -52,9 +52,11 @@ pub(super) struct Nfa {
 }
 
 impl Nfa {
-    /// The automaton that reads `node` forwards, or backwards. Look-arounds that take more than one character are added
-    /// to `looks`, each after those that it contains; their numbers are those of [`Condition::Label`]. `None` if the
-    /// pattern is not regular or has too many states.
+    /// The automaton that reads `node` forwards, or backwards. `None` if the pattern is not regular or has too many
+    /// states.
+    ///
+    /// Look-arounds that need more than one character are appended to `looks`, inner ones first. The index of one is
+    /// its number in [`Condition::Label`].
     pub(super) fn new(
         node: &Node,
         alphabet: &Alphabet,
@@ -125,8 +127,8 @@ impl Builder<'_> {
         greedy: bool,
         next: usize,
     ) -> Option<usize> {
-        // fancy-regex refuses to repeat an assertion alone, and engines differ in what they do with an endless repetition
-        // of nothing.
+        // fancy-regex refuses to repeat an assertion alone. Engines differ in what they do with an endless repetition of
+        // nothing.
         if !consumes(node) || (max.is_none() && may_be_empty(node)) {
             return None;
         }
@@ -195,7 +197,7 @@ impl Builder<'_> {
         let condition = match self.beside(node, side) {
             Some(set) => Condition::Beside(side, if holds { set } else { !set }),
             // fancy-regex refuses some of the others, and gets some of them wrong.
-            None if side == Side::Before && length(node).is_none() => return None,
+            None if side == Side::Before && !has_fixed_length(node) => return None,
             None => Condition::Label(self.label(node, side)?, holds),
         };
         self.push(State::When(condition, next))
@@ -243,13 +245,13 @@ fn alone(node: &Node) -> &Node {
     }
 }
 
-/// The number of characters that it matches, if that is fixed and nothing in it is an assertion.
-fn length(node: &Node) -> Option<u32> {
+/// Does it match a fixed number of characters, without alternatives and assertions?
+fn has_fixed_length(node: &Node) -> bool {
     match node {
-        Node::Set(_) => Some(1),
-        Node::Concat(nodes) => nodes.iter().map(length).sum(),
-        Node::Repeat { node, min, max } if *max == Some(*min) => length(node)?.checked_mul(*min),
-        _ => None,
+        Node::Set(_) => true,
+        Node::Concat(nodes) => nodes.iter().all(has_fixed_length),
+        Node::Repeat { node, min, max } => *max == Some(*min) && has_fixed_length(node),
+        _ => false,
     }
 }
 

@@ -243,3 +243,22 @@ fn searches_that_find_nothing_take_linear_time() {
     assert!(check_ends(&automaton, "", &text));
     assert_eq!(found, [(0, 1_000_000, false), (1_000_000, 1_000_001, true), (1_000_001, 2_000_002, true)]);
 }
+
+#[test]
+fn a_state_knows_all_that_is_asked_of_the_character_before_it() {
+    // Each letter is asked for twice, and a state has 64 bits.
+    let pattern = |letters: usize| {
+        let letters = ('a'..='z').chain('A'..='Z').take(letters);
+        letters.map(|c| format!("(?<={c})1|(?<!{c})2{c}")).collect::<Vec<_>>().join("|")
+    };
+    let (few, many) = (pattern(30), pattern(40));
+    assert!(automaton(&many).is_none());
+    let (automaton, backtracking) = (automaton(&few).unwrap(), Backtracking::compile(&few).unwrap());
+    let mut random = Random(5);
+    for _ in 0..2_000 {
+        let text: String =
+            (0..random.below(20)).map(|_| random.one_of(&['a', 'b', 'z', 'D', 'Z', '1', '2'])).collect();
+        let expected = of_backtracking(&backtracking, &text).unwrap();
+        assert_eq!(of_automaton(&automaton, &text), expected, "{text:?}");
+    }
+}
