@@ -23,7 +23,7 @@ use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Ids that are tried as plain ones together.
+/// How many ids are written together, first as if their lengths were all plain.
 const GROUP: usize = 64;
 
 /// Spells through the cache where the ids of a text tile it, and by pretokens elsewhere.

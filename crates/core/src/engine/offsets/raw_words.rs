@@ -121,7 +121,7 @@ pub(super) fn encode_words(
     Ok(())
 }
 
-/// Has a cached word an id whose text is not in the cache?
+/// Does a cached word have an id whose text is not in the cache?
 fn has_surface(items: &[u32]) -> bool {
     items.get(1).is_some_and(|first| first & HAS_SURFACE != 0)
 }

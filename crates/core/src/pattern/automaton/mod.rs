@@ -48,7 +48,7 @@ pub(super) struct Automaton {
     may_start: [bool; 128],
     /// Does any search look at the character before it?
     looks_behind: bool,
-    /// Can it match no text?
+    /// Can a match be empty?
     may_be_empty: bool,
 }
 

@@ -255,7 +255,7 @@ fn has_fixed_length(node: &Node) -> bool {
     }
 }
 
-/// Can it match any character?
+/// Can a match contain any character?
 fn consumes(node: &Node) -> bool {
     match node {
         Node::Set(_) => true,
@@ -265,7 +265,7 @@ fn consumes(node: &Node) -> bool {
     }
 }
 
-/// Can it match no text?
+/// Can a match be empty?
 pub(super) fn may_be_empty(node: &Node) -> bool {
     match node {
         Node::Set(_) => false,
