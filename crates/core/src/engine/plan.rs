@@ -97,9 +97,9 @@ impl Engine {
             Plan::Whole => "there is no pattern",
             Plan::Scanner => "each alternative of the pattern has a form that a scanner knows",
             Plan::Automaton { .. } => "an alternative of the pattern has a form that no scanner knows",
-            Plan::Linear => "no scanner knows the pattern, and its automaton would be large",
+            Plan::Linear => "no scanner or automaton takes the pattern: it is too large, or has a rare form",
             Plan::Backtracking => {
-                "no scanner knows the pattern, and its references or possessive quantifiers are not regular"
+                "no scanner or automaton takes the pattern, and it has look-around, references or possessive quantifiers"
             }
         };
         step("pre-tokenization", splitter.plan().to_string(), reason)

@@ -152,7 +152,8 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
         | Node::LookAhead(_)
         | Node::LookBehind(_)
         | Node::NegativeLookBehind(_)
-        | Node::Start => return None,
+        | Node::Start
+        | Node::WordBoundary { .. } => return None,
     }
     Some(())
 }

@@ -36,14 +36,19 @@ pub(super) enum Node {
     Start,
     /// The end of the text.
     End,
+    /// `\b`, or `\B` if `negated`: exactly one of the two neighbours is in `word`, or not.
+    WordBoundary { word: ClassUnicode, negated: bool },
 }
 
 /// Deeper groups are left to the regex engines, which have limits of their own.
 const MAX_DEPTH: usize = 16;
 
+/// So are longer patterns: neither a scanner nor an automaton would take them.
+const MAX_TOKENS: usize = 4096;
+
 /// The tree of `pattern`. `None` if the pattern is outside of the subset.
 pub(super) fn parse(pattern: &str) -> Option<Node> {
-    let mut parser = Parser { tokens: Tokens::new(pattern, Dialect::Ours), depth: 0 };
+    let mut parser = Parser { tokens: Tokens::new(pattern, Dialect::Ours), depth: 0, count: 0 };
     let (node, closed) = parser.alternation(Flags::default())?;
     (!closed).then_some(node)
 }
@@ -51,6 +56,8 @@ pub(super) fn parse(pattern: &str) -> Option<Node> {
 struct Parser<'p> {
     tokens: Tokens<'p>,
     depth: usize,
+    /// The tokens that were read.
+    count: usize,
 }
 
 /// The flags that hold inside a group.
@@ -93,6 +100,10 @@ impl Parser<'_> {
         let mut may_repeat = false;
         let closed = loop {
             let Some((at, token)) = self.tokens.next() else { break false };
+            self.count += 1;
+            if self.count > MAX_TOKENS {
+                return None;
+            }
             let node = match token {
                 Token::Close => break true,
                 Token::Bar => {
@@ -183,14 +194,7 @@ fn position(token: Token<'_>, flags: Flags) -> Option<Node> {
         Token::Dollar if flags.lines => Node::Alt(vec![Node::End, Node::LookAhead(set(r"[\n]")?)]),
         Token::Dollar | Token::Escape('z') => Node::End,
         Token::Escape(c @ ('b' | 'B')) => {
-            let after = |is: bool| {
-                Some(if is { Node::LookAhead(set(r"\w")?) } else { Node::NegativeLookAhead(set(r"\w")?) })
-            };
-            let starts = c == 'b';
-            Node::Alt(vec![
-                Node::Concat(vec![Node::LookBehind(set(r"\w")?), after(!starts)?]),
-                Node::Concat(vec![Node::NegativeLookBehind(set(r"\w")?), after(starts)?]),
-            ])
+            Node::WordBoundary { word: class(r"\w", false)?, negated: c == 'B' }
         }
         _ => return None,
     })

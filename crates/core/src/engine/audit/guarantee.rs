@@ -58,8 +58,8 @@ fn of_plan(plan: Plan) -> Promise {
         ),
         Plan::Automaton { reads_far: false } => promise(
             Guarantee::Linear,
-            "an automaton reads a fixed number of characters beyond what it matches, and knows what stands around a \
-             place from one pass",
+            "an automaton reads a few characters beyond what it matches; searches that find nothing and look-around \
+             take a pass each",
         ),
         Plan::Automaton { reads_far: true } | Plan::Linear => promise(
             Guarantee::Quadratic,

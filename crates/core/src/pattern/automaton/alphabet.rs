@@ -13,7 +13,7 @@ use crate::pattern::syntax::Node;
 /// A set of numbers: bit `n` is number `n`.
 pub(super) type Set = u128;
 
-/// The number that stands for the edge of a text: there is no character.
+/// The number that stands for the edge of a text in sets: there is no character. In symbols it is [`Alphabet::len`].
 pub(super) const EDGE: usize = Set::BITS as usize - 1;
 
 /// The most classes that a pattern may name.
@@ -33,10 +33,7 @@ impl Alphabet {
     /// Cost: about a millisecond.
     pub(super) fn new(node: &Node) -> Option<Self> {
         let mut named = Vec::new();
-        collect(node, &mut named);
-        if named.len() > MAX_NAMED {
-            return None;
-        }
+        collect(node, &mut named)?;
         // Wherever a range begins or ends, the classes that hold a character may change.
         let mut borders: Vec<(u32, u64)> = Vec::new();
         for (i, class) in named.iter().enumerate() {
@@ -79,15 +76,16 @@ impl Alphabet {
     }
 }
 
-/// Collects the different classes that a pattern names.
-fn collect(node: &Node, named: &mut Vec<ClassUnicode>) {
+/// Collects the different classes that a pattern names. `None` if there are more than [`MAX_NAMED`].
+fn collect(node: &Node, named: &mut Vec<ClassUnicode>) -> Option<()> {
     match node {
-        Node::Set(class) => {
+        Node::Set(class) | Node::WordBoundary { word: class, .. } => {
             if !named.contains(class) {
                 named.push(class.clone());
             }
+            (named.len() <= MAX_NAMED).then_some(())
         }
-        Node::Concat(nodes) | Node::Alt(nodes) => nodes.iter().for_each(|node| collect(node, named)),
+        Node::Concat(nodes) | Node::Alt(nodes) => nodes.iter().try_for_each(|node| collect(node, named)),
         Node::Repeat { node, .. }
         | Node::LazyRepeat { node, .. }
         | Node::Atomic(node)
@@ -95,6 +93,6 @@ fn collect(node: &Node, named: &mut Vec<ClassUnicode>) {
         | Node::NegativeLookAhead(node)
         | Node::LookBehind(node)
         | Node::NegativeLookBehind(node) => collect(node, named),
-        Node::Start | Node::End => {}
+        Node::Start | Node::End => Some(()),
     }
 }

@@ -8,14 +8,16 @@ use super::dfa::{DEAD, Dfa, MATCH};
 /// The bit of an entry that says: a pretoken ends before this character. It is the bit of [`MATCH`] in a [`Dfa`].
 pub(super) const CUT: u32 = 1;
 
-/// The state in which a search has to find out what comes next.
+/// The state in which a search has to find out what comes next. The table of a [`Dfa`] leads here when a match cannot
+/// go on and did not end just now.
 pub(super) const UNKNOWN: u32 = DEAD;
 
 #[derive(Debug)]
 pub(super) struct Chained {
     entries: Vec<u32>,
     class_bits: u32,
-    /// The state at the beginning of a pretoken.
+    /// The state at the start of a text and after a search, before the next character says whether a match or a gap
+    /// follows.
     pub(super) begin: u32,
 }
 
@@ -26,7 +28,7 @@ impl Chained {
             return None;
         }
         let (rows, class_bits, stride) = (dfa.rows(), dfa.class_bits(), dfa.stride());
-        let certain = dfa.leads_to_match(false);
+        let read_before_match = dfa.read_before_match(false);
         let start = &rows[dfa.start(super::EDGE) as usize..][..stride];
         let (gap, begin) = (rows.len() as u32, (rows.len() + stride) as u32);
         let mut entries: Vec<u32> = rows.to_vec();
@@ -40,7 +42,7 @@ impl Chained {
         // Between matches. A match that is not certain may turn out to be part of the gap.
         entries.extend(start.iter().map(|&next| match next {
             DEAD => gap,
-            next if certain[next as usize / stride] => next | CUT,
+            next if read_before_match[next as usize / stride].is_some() => next | CUT,
             _ => UNKNOWN,
         }));
         entries.extend(start.iter().map(|&next| if next == DEAD { gap } else { next }));

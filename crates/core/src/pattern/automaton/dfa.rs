@@ -17,10 +17,13 @@ const MAX_WORK: usize = 1 << 22;
 /// The most sets that conditions may ask of the character consumed last: the bits of a context.
 const MAX_ASKED: usize = u64::BITS as usize;
 
-/// The most passes over a table to see which states lead to a match.
+/// The most passes over a table to see how far states read.
 const MAX_PASSES: usize = 16;
 
-/// The bit of an entry that says: the pattern matches up to here.
+/// What a search may read in vain, in characters. If it may read more, it counts as unbounded.
+const FEW: usize = 16;
+
+/// The bit of an entry that says: a match ends before the character of this symbol.
 pub(super) const MATCH: u32 = 1;
 
 /// The state from which nothing can match.
@@ -39,30 +42,30 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Dfa {
     entries: Vec<u32>,
-    /// The symbol of the edge of a text.
-    edge: usize,
+    /// The class that stands for the edge of a text in symbols.
+    edge_symbol: usize,
     /// The bits of a symbol that are the class.
     class_bits: u32,
     /// The entries of one state.
     stride: usize,
     /// The first state, for each class of the character consumed before, or [`EDGE`].
     starts: Vec<u32>,
-    may_fail_late: bool,
+    may_read_on: bool,
     reads_far: bool,
 }
 
 impl Dfa {
-    /// `labels` is the number of look-arounds that symbols have. `None` if the table would be too large.
+    /// Symbols have a bit for each of the first `label_count` look-arounds. `None` if the table would be too large.
     pub(super) fn new(
         nfa: &Nfa,
         alphabet: &Alphabet,
-        labels: usize,
+        label_count: usize,
         backwards: bool,
         kind: Kind,
     ) -> Option<Self> {
         let class_bits = (alphabet.len + 1).next_power_of_two().trailing_zeros();
         // The number of entries of a state is even, so that the lowest bit of its number is free.
-        let stride = 1_usize << (class_bits as usize + labels);
+        let stride = 1_usize << (class_bits as usize + label_count);
         let mut states = States::new(nfa, backwards, kind)?;
         let mut starts = vec![DEAD; EDGE + 1];
         for class in (0..alphabet.len).chain([EDGE]) {
@@ -78,7 +81,7 @@ impl Dfa {
             }
             entries.resize((state + 1) * stride, DEAD);
             let row = &mut entries[state * stride..];
-            for labels in 0..1 << labels {
+            for labels in 0..1 << label_count {
                 for class in 0..=alphabet.len {
                     let (next, is_match) =
                         states.step(state, if class < alphabet.len { class } else { EDGE }, labels)?;
@@ -86,13 +89,13 @@ impl Dfa {
                 }
             }
         }
-        let edge = alphabet.len;
+        let edge_symbol = alphabet.len;
         let mut dfa =
-            Self { entries, edge, class_bits, stride, starts, may_fail_late: true, reads_far: true };
-        let bounded = dfa.leads_to_match(true);
-        let is_unbounded = |entry: u32| !bounded[entry as usize / stride];
-        dfa.may_fail_late = dfa.starts.iter().any(|&state| is_unbounded(state));
-        dfa.reads_far = dfa.entries.iter().any(|&entry| entry & MATCH != 0 && is_unbounded(entry));
+            Self { entries, edge_symbol, class_bits, stride, starts, may_read_on: true, reads_far: true };
+        let in_vain = dfa.read_before_match(true);
+        let is_far = |entry: u32| in_vain[entry as usize / stride].is_none_or(|read| read > FEW);
+        dfa.may_read_on = dfa.starts.iter().any(|&state| is_far(state));
+        dfa.reads_far = dfa.entries.iter().any(|&entry| entry & MATCH != 0 && is_far(entry));
         Some(dfa)
     }
 
@@ -111,22 +114,22 @@ impl Dfa {
 
     /// The class that stands for the edge of a text in symbols.
     #[inline]
-    pub(super) fn edge(&self) -> usize {
-        self.edge
+    pub(super) fn edge_symbol(&self) -> usize {
+        self.edge_symbol
     }
 
-    /// The state after a symbol, and [`MATCH`] if the pattern matches before that character.
+    /// The state after a symbol, and [`MATCH`] if a match ends before its character.
     #[inline]
     pub(super) fn entry(&self, state: u32, class: usize, labels: u8) -> u32 {
         self.entries[state as usize + (class | usize::from(labels) << self.class_bits)]
     }
 
-    /// Can a search read any number of characters before it finds its first match, or finds that there is none?
-    pub(super) fn may_fail_late(&self) -> bool {
-        self.may_fail_late
+    /// May a search read more than a few characters before it finds a match, or finds that there is none?
+    pub(super) fn may_read_on(&self) -> bool {
+        self.may_read_on
     }
 
-    /// Can a search read any number of characters beyond the match that it finds?
+    /// May a search read more than a few characters beyond the match that it finds?
     pub(super) fn reads_far(&self) -> bool {
         self.reads_far
     }
@@ -146,30 +149,32 @@ impl Dfa {
         self.stride
     }
 
-    /// For each state, whether a bounded number of characters leads to a match, whatever they are. If `or_ends`, a search
-    /// that ends without a match counts too. False if this takes many passes to know.
-    pub(super) fn leads_to_match(&self, or_ends: bool) -> Vec<bool> {
-        let mut leads = vec![false; self.entries.len() / self.stride];
-        leads[DEAD as usize] = or_ends;
-        let leads_on = |leads: &[bool], state: usize| {
+    /// For each state, the most characters that are read from it before a match. With `or_ends`, also before the search
+    /// ends without one; else `None` if it may end so. `None` if there is no bound, or if it takes many passes to know.
+    pub(super) fn read_before_match(&self, or_ends: bool) -> Vec<Option<usize>> {
+        let mut read = vec![None; self.entries.len() / self.stride];
+        read[DEAD as usize] = or_ends.then_some(0);
+        let of_state = |read: &[Option<usize>], state: usize| {
             let row = self.entries[state * self.stride..][..self.stride].iter().enumerate();
-            let mut used = row.filter(|(symbol, _)| symbol & ((1 << self.class_bits) - 1) <= self.edge);
-            used.all(|(_, &entry)| entry & MATCH != 0 || leads[entry as usize / self.stride])
+            let mut used =
+                row.filter(|(symbol, _)| symbol & ((1 << self.class_bits) - 1) <= self.edge_symbol);
+            used.try_fold(0, |most: usize, (_, &entry)| match entry & MATCH {
+                0 => Some(most.max(read[entry as usize / self.stride]? + 1)),
+                _ => Some(most),
+            })
         };
         // Later states mostly lie behind earlier ones.
         for _ in 0..MAX_PASSES {
             let mut has_changed = false;
-            for state in (1..leads.len()).rev() {
-                if !leads[state] && leads_on(&leads, state) {
-                    leads[state] = true;
-                    has_changed = true;
-                }
+            for state in (1..read.len()).rev().filter(|&state| read[state].is_none()).collect::<Vec<_>>() {
+                read[state] = of_state(&read, state);
+                has_changed |= read[state].is_some();
             }
             if !has_changed {
                 break;
             }
         }
-        leads
+        read
     }
 }
 
@@ -198,7 +203,7 @@ impl<'a> States<'a> {
         let behind = if backwards { Side::After } else { Side::Before };
         let mut asked: Vec<Set> = Vec::new();
         let mut asks = vec![false; nfa.states.len()];
-        // Branches lead forward and back, but each way consumes a character before it comes back.
+        // A condition may stand behind several branches, and states are in no order: repeat until nothing changes.
         let mut is_done = false;
         while !is_done {
             is_done = true;
@@ -251,10 +256,10 @@ impl<'a> States<'a> {
         let (mut next, mut is_match) = (Vec::new(), false);
         let mut stack: Vec<usize> = threads.into_iter().rev().collect();
         while let Some(at) = stack.pop() {
+            self.work += 1;
             if std::mem::replace(&mut self.seen[at], true) {
                 continue;
             }
-            self.work += 1;
             match &self.nfa.states[at] {
                 State::Match => {
                     is_match = true;

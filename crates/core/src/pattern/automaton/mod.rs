@@ -4,9 +4,9 @@
 //! of one character is part of the automaton. Longer look-around is decided for all positions of a text beforehand, by
 //! automata that read the text once, towards the position: from its end for look-ahead.
 //!
-//! A pattern is refused if it is not regular, or if its tables would be large. Searches that find nothing never take
-//! more than linear time: if they have read more than the length of the text, the positions where matches start are
-//! found in one pass from its end.
+//! A pattern is refused if it is not regular, or if its tables would be large. Searches that find nothing take linear
+//! time together: if each may read more than a few characters, and they have read more than the length of the text, the
+//! positions where matches start are found in one pass from its end.
 mod alphabet;
 mod chained;
 mod dfa;
@@ -24,11 +24,9 @@ use super::syntax::Node;
 use crate::error::Result;
 use crate::span::Span;
 
-/// The most look-arounds that take more than one character.
-const MAX_LABELS: usize = 5;
-
-/// The most ends that are emitted at a time.
+/// The most ends that are emitted at a time. A search adds up to two.
 const ENDS_BATCH: usize = 128;
+const FULL: usize = ENDS_BATCH - 2;
 
 /// The bit of the labels of a position that says: a match starts here.
 const STARTS: u8 = 1 << 7;
@@ -42,7 +40,7 @@ pub(super) struct Automaton {
     chained: Option<Chained>,
     /// One for each look-around of more than one character, each after those that it needs.
     passes: Vec<Pass>,
-    /// Finds where matches start. There if a search may read much and find nothing.
+    /// Finds where matches start. There if a search may read more than a few characters and find nothing.
     starts: Option<Pass>,
     /// For each ASCII character, whether a match may start with it.
     may_start: [bool; 128],
@@ -61,11 +59,11 @@ struct Pass {
     bit: u8,
 }
 
-/// What is known of the positions of a text.
+/// What is known of a text that is searched.
 #[derive(Debug, Default)]
-struct Labels {
+struct Known {
     /// For each position, the bits of the passes that match there. Empty as long as no pass was run.
-    of_byte: Vec<u8>,
+    labels: Vec<u8>,
     /// Was the pass that finds where matches start run?
     has_starts: bool,
     /// The bytes that searches have read without finding a match.
@@ -80,15 +78,12 @@ impl Automaton {
         let alphabet = Alphabet::new(node)?;
         let mut looks = Vec::new();
         let forwards = Nfa::new(node, &alphabet, false, &mut looks)?;
-        if looks.len() > MAX_LABELS {
-            return None;
-        }
         let dfa = Dfa::new(&forwards, &alphabet, looks.len(), false, Kind::Preferred)?;
         let pass = |nfa: &Nfa, side, labels, bit| {
             let dfa = Dfa::new(nfa, &alphabet, labels, side == Side::After, Kind::Any)?;
             Some(Pass { dfa, side, bit })
         };
-        let starts = if dfa.may_fail_late() {
+        let starts = if dfa.may_read_on() {
             let backwards = Nfa::new(node, &alphabet, true, &mut looks)?;
             Some(pass(&backwards, Side::After, looks.len(), STARTS)?)
         } else {
@@ -107,7 +102,7 @@ impl Automaton {
         Some(Self { classes, dfa, chained, passes, starts, may_start, looks_behind, may_be_empty })
     }
 
-    /// May a search read far beyond the match that it finds?
+    /// May a search read more than a few characters beyond the match that it finds?
     pub(super) fn reads_far(&self) -> bool {
         self.dfa.reads_far()
     }
@@ -116,12 +111,12 @@ impl Automaton {
     where
         F: FnMut(Span, bool) -> Result<()>,
     {
-        let mut labels = self.labels(text)?;
+        let mut known = self.known(text)?;
         let mut tiler = Tiler::new(emit);
         let mut at = 0;
         // The end of the last match; an empty one directly behind it does not count.
         let mut last_end = None;
-        while let Some((start, end)) = self.find(text, at, &mut labels)? {
+        while let Some((start, end)) = self.find(text, at, &mut known)? {
             if start < end || last_end != Some(end) {
                 tiler.matched(start, end)?;
                 last_end = Some(end);
@@ -142,11 +137,11 @@ impl Automaton {
         F: FnMut(&[usize]) -> Result<()>,
     {
         let chained = self.chained.as_ref()?;
-        Some(self.labels(text).and_then(|labels| {
-            if labels.of_byte.is_empty() {
-                self.chain::<false, _>(chained, text, labels, emit)
+        Some(self.known(text).and_then(|known| {
+            if known.labels.is_empty() {
+                self.chain::<false, _>(chained, text, known, emit)
             } else {
-                self.chain::<true, _>(chained, text, labels, emit)
+                self.chain::<true, _>(chained, text, known, emit)
             }
         }))
     }
@@ -155,7 +150,7 @@ impl Automaton {
         &self,
         chained: &Chained,
         text: &str,
-        mut labels: Labels,
+        mut known: Known,
         emit: &mut F,
     ) -> Result<()>
     where
@@ -167,10 +162,10 @@ impl Automaton {
         let mut done = 0;
         while done < bytes.len() {
             // Where matches start is only looked up if most searches would find nothing.
-            let (mut at, mut state) = (done, if labels.has_starts { UNKNOWN } else { chained.begin });
-            while state != UNKNOWN && at < bytes.len() && count < ENDS_BATCH - 2 {
+            let (mut at, mut state) = (done, if known.has_starts { UNKNOWN } else { chained.begin });
+            while state != UNKNOWN && at < bytes.len() && count < FULL {
                 let (class, width) = self.classes.at(bytes, at);
-                let label = if LABELS { labels.of_byte[at] } else { 0 };
+                let label = if LABELS { known.labels[at] } else { 0 };
                 let entry = chained.entry(state, usize::from(class), label);
                 ends[count] = at;
                 count += (entry & CUT) as usize;
@@ -178,15 +173,15 @@ impl Automaton {
                 at += width;
             }
             done = ends[..count].last().copied().unwrap_or(done);
-            if count < ENDS_BATCH - 2 {
-                let (start, end) = self.find(text, done, &mut labels)?.unwrap_or((text.len(), text.len()));
+            if count < FULL {
+                let (start, end) = self.find(text, done, &mut known)?.unwrap_or((text.len(), text.len()));
                 for end in [start, end] {
                     ends[count] = end;
                     count += usize::from(end > done);
                     done = end;
                 }
             }
-            if count >= ENDS_BATCH - 2 {
+            if count >= FULL {
                 emit(&ends[..count])?;
                 count = 0;
             }
@@ -194,20 +189,20 @@ impl Automaton {
         emit(&ends[..count])
     }
 
-    /// What is known of the positions of a text before it is searched.
-    fn labels(&self, text: &str) -> Result<Labels> {
-        let mut labels = Labels::default();
+    /// What is known of a text before it is searched.
+    fn known(&self, text: &str) -> Result<Known> {
+        let mut known = Known::default();
         for pass in &self.passes {
-            labels.add(pass, &self.classes, text)?;
+            known.add(pass, &self.classes, text)?;
         }
-        Ok(labels)
+        Ok(known)
     }
 
     /// The first match that starts at `at` or later.
-    fn find(&self, text: &str, mut at: usize, labels: &mut Labels) -> Result<Option<(usize, usize)>> {
+    fn find(&self, text: &str, mut at: usize, known: &mut Known) -> Result<Option<(usize, usize)>> {
         while at < text.len() || (at == text.len() && self.may_be_empty) {
-            if labels.has_starts {
-                match labels.of_byte[at..].iter().position(|labels| labels & STARTS != 0) {
+            if known.has_starts {
+                match known.labels[at..].iter().position(|labels| labels & STARTS != 0) {
                     Some(distance) => at += distance,
                     None => break,
                 }
@@ -221,19 +216,19 @@ impl Automaton {
             let found = if self.passes.is_empty() {
                 self.search::<false>(text, at, &[])
             } else {
-                self.search::<true>(text, at, &labels.of_byte)
+                self.search::<true>(text, at, &known.labels)
             };
             let read_to = match found {
                 Found::Match(end) => return Ok(Some((at, end))),
                 Found::Nothing { read_to } => read_to,
             };
-            labels.wasted += read_to - at;
+            known.wasted += read_to - at;
             if let Some(starts) = &self.starts
-                && labels.wasted > text.len()
-                && !labels.has_starts
+                && known.wasted > text.len()
+                && !known.has_starts
             {
-                labels.add(starts, &self.classes, text)?;
-                labels.has_starts = true;
+                known.add(starts, &self.classes, text)?;
+                known.has_starts = true;
             }
             at += text[at..].chars().next().map_or(1, char::len_utf8);
         }
@@ -251,7 +246,7 @@ impl Automaton {
             let (class, width) = if position < bytes.len() {
                 self.classes.at(bytes, position)
             } else {
-                (self.dfa.edge() as u8, 0)
+                (self.dfa.edge_symbol() as u8, 0)
             };
             let label = if LABELS { labels[position] & !STARTS } else { 0 };
             let entry = self.dfa.entry(state, usize::from(class), label);
@@ -284,16 +279,16 @@ enum Found {
     Nothing { read_to: usize },
 }
 
-impl Labels {
+impl Known {
     /// Sets the bit of a pass wherever it matches.
     fn add(&mut self, pass: &Pass, classes: &Classes, text: &str) -> Result<()> {
-        if self.of_byte.is_empty() {
-            self.of_byte = try_alloc::filled(0, text.len() + 1)?;
+        if self.labels.is_empty() {
+            self.labels = try_alloc::filled(0, text.len() + 1)?;
         }
         let bytes = text.as_bytes();
         let mut state = pass.dfa.start(EDGE);
         let mut step = |at: usize, class: usize| {
-            let labels = &mut self.of_byte[at];
+            let labels = &mut self.labels[at];
             let entry = pass.dfa.entry(state, class, *labels & !STARTS & (pass.bit - 1));
             *labels |= if entry & MATCH != 0 { pass.bit } else { 0 };
             state = entry & !MATCH;
@@ -306,7 +301,7 @@ impl Labels {
                     step(at, usize::from(class));
                     at += width;
                 }
-                step(at, pass.dfa.edge());
+                step(at, pass.dfa.edge_symbol());
             }
             Side::After => {
                 let mut at = bytes.len();
@@ -318,7 +313,7 @@ impl Labels {
                     step(at, usize::from(classes.at(bytes, start).0));
                     at = start;
                 }
-                step(at, pass.dfa.edge());
+                step(at, pass.dfa.edge_symbol());
             }
         }
         Ok(())

@@ -6,8 +6,11 @@
 use super::alphabet::{Alphabet, EDGE, Set};
 use crate::pattern::syntax::Node;
 
-/// The most states of an automaton. It bounds the work of large repetition counts.
-const MAX_STATES: usize = 4096;
+/// The most states of an automaton, and ways from them. It bounds the work of large repetition counts.
+const MAX_SIZE: usize = 1 << 13;
+
+/// The most look-arounds that take more than one character.
+const MAX_LOOKS: usize = 5;
 
 /// The side of a position on which a condition looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +66,7 @@ impl Nfa {
         backwards: bool,
         looks: &mut Vec<LookAround>,
     ) -> Option<Self> {
-        let mut builder = Builder { alphabet, backwards, looks, states: vec![State::Match] };
+        let mut builder = Builder { alphabet, backwards, looks, states: vec![State::Match], size: 1 };
         let start = builder.node(node, 0, true)?;
         Some(Self { states: builder.states, start })
     }
@@ -74,12 +77,15 @@ struct Builder<'a> {
     backwards: bool,
     looks: &'a mut Vec<LookAround>,
     states: Vec<State>,
+    /// The states, and the ways that branches have.
+    size: usize,
 }
 
 impl Builder<'_> {
     fn push(&mut self, state: State) -> Option<usize> {
+        self.size += 1 + if let State::Branch(branches) = &state { branches.len() } else { 0 };
         self.states.push(state);
-        (self.states.len() <= MAX_STATES).then(|| self.states.len() - 1)
+        (self.size <= MAX_SIZE).then(|| self.states.len() - 1)
     }
 
     /// The state that reads `node` and goes on at `next`. `is_last` says that nothing of the pattern follows that could
@@ -89,8 +95,10 @@ impl Builder<'_> {
             Node::Set(class) => self.push(State::Consume(self.alphabet.set(class)?, next)),
             Node::Concat(nodes) => self.concat(nodes.iter().collect(), next, is_last),
             Node::Alt(nodes) => {
-                let branches =
-                    nodes.iter().map(|node| self.node(node, next, is_last)).collect::<Option<_>>()?;
+                let branches = nodes.iter().map(|node| self.node(node, next, is_last));
+                let mut branches = branches.collect::<Option<Vec<_>>>()?;
+                // Several empty branches lead to the same state.
+                branches.dedup();
                 self.push(State::Branch(branches))
             }
             Node::Repeat { node, min, max } => self.repeat(node, (*min, *max), true, next),
@@ -104,6 +112,16 @@ impl Builder<'_> {
             Node::NegativeLookBehind(node) => self.look_around(node, Side::Before, false, next),
             Node::Start => self.push(State::When(Condition::Beside(Side::Before, 1 << EDGE), next)),
             Node::End => self.push(State::When(Condition::Beside(Side::After, 1 << EDGE), next)),
+            Node::WordBoundary { word, negated } => {
+                let word = self.alphabet.set(word)?;
+                let after = |set| State::When(Condition::Beside(Side::After, set), next);
+                let (inside, outside) = (self.push(after(word))?, self.push(after(!word))?);
+                let before = |set, then| State::When(Condition::Beside(Side::Before, set), then);
+                let (to_outside, to_inside) = if *negated { (inside, outside) } else { (outside, inside) };
+                let from_word = self.push(before(word, to_outside))?;
+                let from_other = self.push(before(!word, to_inside))?;
+                self.push(State::Branch(vec![from_word, from_other]))
+            }
         }
     }
 
@@ -112,6 +130,7 @@ impl Builder<'_> {
         if !self.backwards {
             nodes.reverse();
         }
+        // The index of the node that stands last in the pattern.
         let last = if self.backwards { nodes.len().wrapping_sub(1) } else { 0 };
         let mut at = next;
         for (i, node) in nodes.into_iter().enumerate() {
@@ -173,7 +192,7 @@ impl Builder<'_> {
             // A single character has nothing to give back.
             node => (node, 1, Some(1)),
         };
-        let set = self.single(repeated)?;
+        let set = self.one_character(repeated)?;
         let mut one = |builder: &mut Self, next| builder.push(State::Consume(set, next));
         let ended = |next| State::When(Condition::Beside(Side::After, !set), next);
         let fewer = match max {
@@ -210,7 +229,7 @@ impl Builder<'_> {
             // What stands after a position is read towards it, from the end of the text.
             let nfa = Nfa::new(node, self.alphabet, side == Side::After, self.looks)?;
             self.looks.push(LookAround { node: node.clone(), side, nfa });
-            Some(self.looks.len() - 1)
+            (self.looks.len() <= MAX_LOOKS).then(|| self.looks.len() - 1)
         })
     }
 
@@ -227,11 +246,11 @@ impl Builder<'_> {
     }
 
     /// The characters of which `node` matches exactly one.
-    fn single(&self, node: &Node) -> Option<Set> {
+    fn one_character(&self, node: &Node) -> Option<Set> {
         match node {
             Node::Set(class) => self.alphabet.set(class),
-            Node::Concat(nodes) if nodes.len() == 1 => self.single(&nodes[0]),
-            Node::Alt(nodes) => nodes.iter().try_fold(0, |set, node| Some(set | self.single(node)?)),
+            Node::Concat(nodes) if nodes.len() == 1 => self.one_character(&nodes[0]),
+            Node::Alt(nodes) => nodes.iter().try_fold(0, |set, node| Some(set | self.one_character(node)?)),
             _ => None,
         }
     }

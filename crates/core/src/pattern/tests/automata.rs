@@ -234,6 +234,30 @@ fn what_is_not_regular_has_none() {
 }
 
 #[test]
+fn hostile_patterns_are_refused_at_once() {
+    // Each would take seconds, or hundreds of megabytes.
+    let bars = format!("(?:a{}){{1000}}", "|".repeat(4000));
+    let looks = (4000..4090).map(|n| format!("(?=a{{{n}}})")).collect::<Vec<_>>().concat();
+    let boundaries = r"\b".repeat(30_000);
+    let letters: String = ('一'..).take(20_000).collect();
+    let spans = (0..60).map(|n| format!("[a-z]{{0,{n}}}")).collect::<Vec<_>>().concat();
+    let work = format!("(?:{spans}){{60}}");
+    for pattern in [bars, looks, boundaries, letters, work, "(?:[ab]*a[ab]{18})c|b".to_owned()] {
+        assert!(automaton(&pattern).is_none(), "{}", &pattern[..20]);
+    }
+}
+
+#[test]
+fn searches_that_may_read_on_are_not_called_linear() {
+    for (pattern, reads_far) in [("a{1,15}b|a", false), ("a{1,40}b|a", true), ("a{1,1000}!|b", false)] {
+        assert_eq!(automaton(pattern).unwrap().reads_far(), reads_far, "{pattern}");
+    }
+    // Many characters in vain, at each place: then the places where matches start are looked up.
+    let text = "a".repeat(300_000) + "b!";
+    assert!(check_ends(&automaton("a{1,1000}!|b").unwrap(), "", &text));
+}
+
+#[test]
 fn searches_that_find_nothing_take_linear_time() {
     // Each search would read to the end of the text: a million characters, a million times.
     let automaton = automaton(r"[ab]+!|c").unwrap();
