@@ -2,7 +2,7 @@
 //! a pattern. Prints one line of numbers per phase. The text is in memory before the clock starts.
 use std::time::Instant;
 
-use tokenmill_core::pattern::known::split_from;
+use tokenmill_core::pattern::named_splits::split_from;
 use tokenmill_core::train::{BpeOptions, Target, TieBreak, TrainModel, TrainOptions, Trainer};
 use tokenmill_core::watch::Unwatched;
 

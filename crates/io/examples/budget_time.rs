@@ -14,7 +14,7 @@ use tokenmill_core::budget::{
     Appender, Border, ChunkOptions, GrowingText, IntervalCounter, Oversize, Prepender, Unit,
 };
 use tokenmill_core::engine::{Engine, Special, Text};
-use tokenmill_core::pattern::known::split_from;
+use tokenmill_core::pattern::named_splits::split_from;
 use tokenmill_core::watch::{Ticker, Unwatched};
 use tokenmill_io::{LoadOptions, load};
 

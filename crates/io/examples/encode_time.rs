@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use tokenmill_core::engine::{Engine, Special, Text};
-use tokenmill_core::pattern::known::split_from;
+use tokenmill_core::pattern::named_splits::split_from;
 use tokenmill_core::watch::Unwatched;
 use tokenmill_io::{LoadOptions, load};
 

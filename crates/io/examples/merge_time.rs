@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::model::bpe::{Bpe, BpeScratch};
-use tokenmill_core::pattern::known::split_from;
+use tokenmill_core::pattern::named_splits::split_from;
 use tokenmill_core::vocabulary::Vocabulary;
 use tokenmill_core::watch::{Ticker, Unwatched};
 use tokenmill_io::{LoadOptions, load};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{Decoding, Description, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
-use tokenmill_core::pattern::known::name_given;
+use tokenmill_core::pattern::named_splits::name_given;
 
 use crate::manifest::Annotations;
 

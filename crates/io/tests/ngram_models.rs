@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Alphabet, BpeDescription, Description, Merges, TokenList};
 use tokenmill_core::error::{Error, Kind};
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 use tokenmill_core::placeholder::{Amount, NGramModel, Order, Request};
 use tokenmill_core::watch::Unwatched;
 use tokenmill_io::ngram_model::{LoadedModel, load, save, to_bytes};
@@ -15,7 +15,7 @@ const CORPUS: &str =
 fn model(order: Order) -> NGramModel {
     let tokens = (0..=255_u8).map(|byte| (u32::from(byte), vec![byte])).collect();
     let model = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
-    let engine = compile(Description::of_bpe(&known::split_from("none"), model)).unwrap();
+    let engine = compile(Description::of_bpe(&named_splits::split_from("none"), model)).unwrap();
     let ids: Vec<u32> = CORPUS.bytes().map(u32::from).collect();
     NGramModel::train(&engine, &ids, order, &Unwatched).unwrap()
 }

@@ -13,8 +13,8 @@ use tokenmill_core::threads;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
+use crate::argument_values::{self, Given, look};
 use crate::buffer::numbers;
-use crate::convert::{self, Given, look};
 use crate::exceptions::{gather, out_of_memory};
 use crate::output::{self, Dtype};
 use crate::watch::run;
@@ -201,7 +201,7 @@ pub(crate) fn pad_rows<'py>(
     is_left: bool,
     num_threads: Given<'py>,
 ) -> PyResult<()> {
-    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
     if let Some(ids) = output::flat_ids(values)? {
         let values = ids.as_slice()?;
         let bounds = Bounds::new(row_offsets, Some(values.len()))?;
@@ -236,7 +236,7 @@ pub(crate) fn mask_rows<'py>(
     is_left: bool,
     num_threads: Given<'py>,
 ) -> PyResult<()> {
-    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
     let bounds = Bounds::new(row_offsets, None)?;
     bounds.fit(out)?;
     write_rows(out, threads, &Mask { bounds, side: side(is_left) })
@@ -265,7 +265,7 @@ pub(crate) fn position_rows<'py>(
     is_left: bool,
     num_threads: Given<'py>,
 ) -> PyResult<()> {
-    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
     let bounds = Bounds::new(row_offsets, None)?;
     bounds.fit(out)?;
     let first = numbers(out.py(), &PyBuffer::<i64>::get(first)?)?;

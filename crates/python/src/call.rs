@@ -13,9 +13,9 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
 use crate::argument_place::{ArgumentPlace, Naming};
+use crate::argument_values::{self, Given, look};
 use crate::buffer::{Surrogates, WideUnits, wide_units};
 use crate::columns::Columns;
-use crate::convert::{self, Given, look};
 use crate::exceptions::{gather, out_of_memory};
 use crate::text::PyText;
 use crate::untrusted::{Length, Trust, TrustArguments, ranges_of_characters};
@@ -37,9 +37,9 @@ impl Options {
         num_threads: &Given<'_>,
     ) -> PyResult<Self> {
         Ok(Self {
-            special: convert::special(special)?,
-            threads: convert::threads(num_threads, Error::argument::<String>)?,
-            surrogates: convert::surrogates(surrogates)?,
+            special: argument_values::special(special)?,
+            threads: argument_values::threads(num_threads, Error::argument::<String>)?,
+            surrogates: argument_values::surrogates(surrogates)?,
         })
     }
 }
@@ -327,7 +327,7 @@ fn with_read_texts<'py, T>(
         py.detach(|| drop(columns));
         return result;
     }
-    let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
+    let objects = gather(argument_values::texts(texts, "texts", "an iterable of texts")?)?;
     let read = read_objects(py, &objects, options, place_in_texts)?;
     work((py, &Texts::Objects(read)), &objects)
 }

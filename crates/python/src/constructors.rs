@@ -12,7 +12,7 @@ use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
 
-use crate::convert::{self, look};
+use crate::argument_values::{self, look};
 use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 
 /// Maximum total length in bytes of the tokens made from pairs.
@@ -38,7 +38,7 @@ fn describe(py: Python<'_>, tokens: TokenList, merges: Merges, split: &Split) ->
 /// `Tokenizer.from_tokens`.
 pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<Description> {
     let py = tokens.py();
-    let tokens = convert::sequence(tokens, "tokens", "bytes")?;
+    let tokens = argument_values::sequence(tokens, "tokens", "bytes")?;
     let entry = |(i, token): (usize, &Bound<'_, PyAny>)| {
         look(py, i)?;
         match token.cast::<PyBytes>() {
@@ -76,7 +76,8 @@ pub(crate) fn from_ranks(
             return Err(wrong_type(&format!("key {i} of ranks"), "bytes", &token));
         };
         let bytes = bytes.as_bytes();
-        let rank = convert::token_id(&rank, || format!("ranks[{:?}]", String::from_utf8_lossy(bytes)))?;
+        let rank =
+            argument_values::token_id(&rank, || format!("ranks[{:?}]", String::from_utf8_lossy(bytes)))?;
         entries.push((rank, bytes.to_vec()));
     }
     let mut description = describe(py, TokenList::from_entries(entries), Merges::ById, &split)?;
@@ -110,7 +111,7 @@ pub(crate) fn from_merges(
         look(py, i)?;
         let (token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let bytes = token_bytes(&token, || format!("key {i} of vocab"))?;
-        let id = convert::token_id(&id, || format!("vocab[{:?}]", String::from_utf8_lossy(&bytes)))?;
+        let id = argument_values::token_id(&id, || format!("vocab[{:?}]", String::from_utf8_lossy(&bytes)))?;
         if ids.insert(bytes.clone(), id).is_some() {
             let reason = format!("token {:?} is there twice", String::from_utf8_lossy(&bytes));
             return Err(raise(py, Error::format(Defect::Duplicate, reason).at("vocab")));
@@ -150,7 +151,12 @@ fn pairs<'py>(
         }
         Ok((tuple.get_item(0)?, tuple.get_item(1)?))
     };
-    gather(convert::sequence(argument, name, &format!("tuples {what}"))?.into_iter().enumerate().map(pair))
+    gather(
+        argument_values::sequence(argument, name, &format!("tuples {what}"))?
+            .into_iter()
+            .enumerate()
+            .map(pair),
+    )
 }
 
 /// A token given as bytes, or as `str` in the byte alphabet.
@@ -185,7 +191,7 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
         look(py, i)?;
         let result = lengths.len() as TokenId;
         let part = |side: usize, id: &Bound<'_, PyAny>| {
-            let id = convert::pair_id(id, i, side)?;
+            let id = argument_values::pair_id(id, i, side)?;
             if id < result {
                 return Ok(id);
             }

@@ -3,7 +3,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tokenmill_core::cpu::{self, Level};
 
-use crate::convert::string;
+use crate::argument_values::string;
 
 /// Makes encoding use these instructions from now on, in all threads, and returns the name of the
 /// level in use: `"portable"`, `"neon"`, `"avx2"`, `"avx512"`. `None` selects the widest level of

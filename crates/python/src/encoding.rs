@@ -13,8 +13,8 @@ use tokenmill_core::watch::Unwatched;
 use tokenmill_io::state::encodings::{self, EncodingNames, EncodingRow};
 use tokenmill_kernels::MadeOnce;
 
+use crate::argument_values;
 use crate::buffer::objects;
-use crate::convert;
 use crate::exceptions::raise;
 use crate::late;
 use crate::output::{self, Item};
@@ -263,7 +263,7 @@ impl Encoding {
 
 /// The index of a sequence; 0 by default, `None` for a number that cannot be an index.
 fn number_of(sequence: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
-    sequence.map_or(Ok(Some(0)), |sequence| convert::place(sequence, "sequence"))
+    sequence.map_or(Ok(Some(0)), |sequence| argument_values::place(sequence, "sequence"))
 }
 
 #[pymethods]
@@ -357,20 +357,20 @@ impl Encoding {
         char: &Bound<'_, PyAny>,
         sequence: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<usize>> {
-        let (char, sequence) = (convert::place(char, "char")?, number_of(sequence)?);
+        let (char, sequence) = (argument_values::place(char, "char")?, number_of(sequence)?);
         Ok(char.zip(sequence).and_then(|(char, sequence)| self.arranged.char_to_token(char, sequence)))
     }
 
     /// The characters that the id at an index stands for, or None for an id that was added.
     #[pyo3(signature = (token))]
     fn token_to_chars(&self, token: &Bound<'_, PyAny>) -> PyResult<Option<(usize, usize)>> {
-        Ok(convert::place(token, "token")?.and_then(|token| self.arranged.token_to_chars(token)))
+        Ok(argument_values::place(token, "token")?.and_then(|token| self.arranged.token_to_chars(token)))
     }
 
     /// The word of the id at an index, or None for an id that was added.
     #[pyo3(signature = (token))]
     fn token_to_word(&self, token: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-        Ok(convert::place(token, "token")?.and_then(|token| self.arranged.token_to_word(token)))
+        Ok(argument_values::place(token, "token")?.and_then(|token| self.arranged.token_to_word(token)))
     }
 
     /// The indices of the ids of a word, `(start, end)`, or None.
@@ -380,7 +380,7 @@ impl Encoding {
         word: &Bound<'_, PyAny>,
         sequence: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<(usize, usize)>> {
-        let (word, sequence) = (convert::place(word, "word")?, number_of(sequence)?);
+        let (word, sequence) = (argument_values::place(word, "word")?, number_of(sequence)?);
         let word = word.and_then(|word| u32::try_from(word).ok());
         Ok(word.zip(sequence).and_then(|(word, sequence)| self.arranged.word_to_tokens(word, sequence)))
     }

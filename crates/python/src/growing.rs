@@ -7,8 +7,8 @@ use tokenmill_core::budget::{self, GrowingText};
 use tokenmill_core::error::{Error, Place};
 
 use crate::argument_place::ArgumentPlace;
+use crate::argument_values;
 use crate::buffer::Surrogates;
-use crate::convert;
 use crate::exceptions::raise;
 use crate::ready_ids::ReadyIds;
 use crate::text::PyText;
@@ -92,7 +92,7 @@ impl<T: GrowingText + Send + Sync> Grown<T> {
 
     pub(crate) fn truncate(&mut self, length: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = length.py();
-        let length = convert::length(Some(length), "length")?.unwrap_or_default();
+        let length = argument_values::length(Some(length), "length")?.unwrap_or_default();
         run(py, self.text.text().len(), |watch| match self.text.characters() {
             Some(_) => self.text.truncate_characters(length, watch),
             None => self.text.truncate(length, watch),

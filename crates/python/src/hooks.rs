@@ -17,8 +17,8 @@ use tokenmill_core::hooks::{Cuts, Hooks, Normalized, fault};
 use tokenmill_core::try_alloc;
 use tokenmill_kernels::MadeOnce;
 
+use crate::argument_values::string;
 use crate::buffer::{self, Surrogates, Utf8, utf8};
-use crate::convert::string;
 use crate::exceptions::{Raised, gather, wrong_type};
 
 /// A function, owned by the tokenizers that use it.

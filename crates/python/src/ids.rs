@@ -6,8 +6,8 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyMapping, PyMemoryView, PyStrin
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
 
+use crate::argument_values::{items, no_id, number};
 use crate::buffer::{ids_in_list, numbers};
-use crate::convert::{items, no_id, number};
 use crate::exceptions::{gather, out_of_memory, wrong_type};
 
 /// Ids between two checks for signals: some milliseconds of work.

@@ -7,8 +7,8 @@ use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 
 use crate::argument_place::Naming;
+use crate::argument_values::{self, Given};
 use crate::buffer::Surrogates;
-use crate::convert::{self, Given};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise};
 use crate::output::list_of;
@@ -131,13 +131,13 @@ pub(crate) fn encode_inputs<'py>(
     let padding: Option<Padding> = padding.map(TryInto::try_into).transpose()?;
     let encoder = SampleEncoder {
         engine: tokenizer.get().engine(),
-        special: convert::special(Some(special))?,
+        special: argument_values::special(Some(special))?,
         surrogates: Surrogates::Refuse,
         adds_special: add_special_tokens,
         truncation: truncation.map(TryInto::try_into).transpose()?,
         only_if_cut: true,
     };
-    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
     if pairs.as_ref().is_some_and(|pairs| pairs.len() != texts.len()) {
         return Err(PyValueError::new_err("pairs must be a list as long as that of the texts"));
     }

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use tokenmill_core::budget::{self, Unit};
 use tokenmill_core::error::Error;
 
+use crate::argument_values::{self, Given};
 use crate::buffer::numbers;
-use crate::convert::{self, Given};
 use crate::exceptions::{raise, wrong_type};
 use crate::late;
 use crate::output;
@@ -34,7 +34,7 @@ fn unit_of(py: Python<'_>, name: &str) -> PyResult<Unit> {
 /// A place in the text; one that no text has for a negative or too large number, so that the error is that of the
 /// range.
 fn place(value: &Bound<'_, PyAny>, name: &str) -> PyResult<usize> {
-    Ok(convert::place(value, name)?.unwrap_or(usize::MAX))
+    Ok(argument_values::place(value, name)?.unwrap_or(usize::MAX))
 }
 
 #[pymethods]
@@ -53,7 +53,7 @@ impl IntervalCounter {
     /// pairs, or an integer array of shape `(n, 2)`.
     ///
     /// Raises what `count` raises; the error names the index of the range.
-    #[pyo3(signature = (ranges, unit = "characters", *, num_threads = convert::NOT_GIVEN), text_signature = "($self, ranges, unit='characters', *, num_threads=1)")]
+    #[pyo3(signature = (ranges, unit = "characters", *, num_threads = argument_values::NOT_GIVEN), text_signature = "($self, ranges, unit='characters', *, num_threads=1)")]
     fn count_many<'py>(
         &self,
         ranges: &Bound<'py, PyAny>,
@@ -62,7 +62,7 @@ impl IntervalCounter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = ranges.py();
         let unit = unit_of(py, unit)?;
-        let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+        let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
         let array = late::NUMPY.get(py)?.call_method1("asarray", (ranges,))?;
         let shape: Vec<usize> = array.getattr("shape")?.extract()?;
         let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
@@ -89,8 +89,11 @@ impl IntervalCounter {
     #[pyo3(signature = (start, n, unit = "characters"))]
     fn fits(&self, start: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>, unit: &str) -> PyResult<usize> {
         let py = start.py();
-        let (start, limit, unit) =
-            (place(start, "start")?, convert::length(Some(n), "n")?.unwrap_or_default(), unit_of(py, unit)?);
+        let (start, limit, unit) = (
+            place(start, "start")?,
+            argument_values::length(Some(n), "n")?.unwrap_or_default(),
+            unit_of(py, unit)?,
+        );
         run(py, limit.saturating_mul(4).min(self.0.text().len()), |watch| {
             self.0.fits(start, limit, unit, watch)
         })

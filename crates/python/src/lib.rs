@@ -5,13 +5,13 @@
 
 mod appender;
 mod argument_place;
+mod argument_values;
 mod arrays;
 mod buffer;
 mod call;
 mod chunk_stream;
 mod columns;
 mod constructors;
-mod convert;
 mod cpu;
 mod difference;
 mod encoded_rows;

@@ -7,7 +7,7 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Kind;
 use tokenmill_core::ids::TokenId;
 
-use crate::convert;
+use crate::argument_values;
 use crate::exceptions::{raise, wrong_type};
 
 /// The arguments of a call.
@@ -59,7 +59,7 @@ const PADDINGS: &str = "\"longest\" or \"max_length\"";
 /// `pad_id=`: an id of the vocabulary.
 pub(crate) fn pad_id(argument: Option<&Bound<'_, PyAny>>, engine: &Engine) -> PyResult<Option<TokenId>> {
     let Some(argument) = argument else { return Ok(None) };
-    let id = convert::token_id(argument, || "pad_id".to_owned())?;
+    let id = argument_values::token_id(argument, || "pad_id".to_owned())?;
     if engine.vocabulary().written(id).is_some() {
         return Ok(Some(id));
     }

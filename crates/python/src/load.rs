@@ -3,11 +3,11 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tokenmill_core::pattern::known::name_given;
+use tokenmill_core::pattern::named_splits::name_given;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::LoadOptions;
 
-use crate::convert;
+use crate::argument_values;
 use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::tokenizer::Tokenizer;
@@ -28,16 +28,16 @@ pub(crate) fn load_file(
     cache_bytes: Option<&Bound<'_, PyAny>>,
     image_dir: Option<PathBuf>,
 ) -> PyResult<Tokenizer> {
-    let cache_bytes = convert::length(cache_bytes, "cache_bytes")?;
+    let cache_bytes = argument_values::length(cache_bytes, "cache_bytes")?;
     let mut known = PyHooks::registered(py)?;
     if let Some(hooks) = hooks {
         known.add_all(hooks)?;
     }
-    let split = split.map(|text| convert::split(py, text)).transpose()?;
+    let split = split.map(|text| argument_values::split(py, text)).transpose()?;
     let asked = split.as_ref().and_then(|split| split.name);
     let options = LoadOptions {
         split: split.map(|split| split.split),
-        additions: convert::additions(additions)?,
+        additions: argument_values::additions(additions)?,
         names_all_special: false,
         strict,
         hooks: known.table(py)?,

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokenmill_io::{LoadOptions, Verification};
 
-use crate::convert;
+use crate::argument_values;
 use crate::hooks::PyHooks;
 use crate::watch::run_long;
 
@@ -15,11 +15,11 @@ fn reading(
     split: Option<&str>,
     additions: &Bound<'_, PyDict>,
 ) -> PyResult<(LoadOptions, Option<&'static str>)> {
-    let split = split.map(|text| convert::split(py, text)).transpose()?;
+    let split = split.map(|text| argument_values::split(py, text)).transpose()?;
     let name = split.as_ref().and_then(|split| split.name);
     let options = LoadOptions {
         split: split.map(|split| split.split),
-        additions: convert::additions(additions)?,
+        additions: argument_values::additions(additions)?,
         hooks: PyHooks::registered(py)?.table(py)?,
         ..LoadOptions::default()
     };
@@ -39,7 +39,7 @@ pub(crate) fn manifest_of_folder(
     writes: bool,
 ) -> PyResult<String> {
     let (options, name) = reading(py, split, additions)?;
-    let given = manifest.map(convert::json).transpose()?;
+    let given = manifest.map(argument_values::json).transpose()?;
     run_long(py, None, |watch| {
         tokenmill_io::manifest_of_folder(&path, &options, name, given.as_deref(), writes, watch)
     })

@@ -15,8 +15,8 @@ use tokenmill_io::corpus::{Documents, Errors};
 use tokenmill_io::ngram_model::{self, LoadedModel};
 
 use crate::argument_place::ArgumentPlace;
+use crate::argument_values;
 use crate::buffer::{Surrogates, string};
-use crate::convert;
 use crate::exceptions::{raise, wrong_type};
 use crate::ids;
 use crate::late;
@@ -82,13 +82,13 @@ impl GivenStart {
 /// The seed; one of the system's choice if none is given.
 fn seed_of(argument: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     let Some(seed) = argument else { return Ok(RandomState::new().build_hasher().finish()) };
-    u64::try_from(convert::number(seed, || "seed".to_owned())?)
+    u64::try_from(argument_values::number(seed, || "seed".to_owned())?)
         .map_err(|_| raise(seed.py(), Error::argument("seed must be from 0 to 2**64 - 1")))
 }
 
 /// An amount from 1 on.
 fn amount(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<usize> {
-    let number = convert::number(argument, || name.to_owned())?;
+    let number = argument_values::number(argument, || name.to_owned())?;
     usize::try_from(number).ok().filter(|&count| count > 0).ok_or_else(|| {
         raise(argument.py(), Error::argument(format!("{name}={number} is no amount; ask for at least 1")))
     })
@@ -115,7 +115,7 @@ fn ids_of_texts(engine: &Engine, texts: &Bound<'_, PyAny>) -> PyResult<Vec<Token
         let reason = "texts is a single string, whose characters would be the documents: pass a list";
         return Err(raise(py, Error::training(reason)));
     }
-    for (index, text) in convert::texts(texts, "texts", "an iterable of str")?.enumerate() {
+    for (index, text) in argument_values::texts(texts, "texts", "an iterable of str")?.enumerate() {
         let text = text?;
         let Ok(string) = text.cast::<PyString>() else {
             return Err(wrong_type(&format!("texts[{index}]"), "str", &text));
@@ -167,7 +167,7 @@ impl NGramModel {
         order: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = tok.py();
-        let number = order.map_or(Ok(2), |order| convert::number(order, || "order".to_owned()))?;
+        let number = order.map_or(Ok(2), |order| argument_values::number(order, || "order".to_owned()))?;
         let Some(order) = u64::try_from(number).ok().and_then(Order::of) else {
             let reason = format!("order={number} is neither 2 nor 3");
             return Err(raise(py, Error::training(reason)));

@@ -5,7 +5,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::error::Error;
 use tokenmill_core::hooks::Hooks;
-use tokenmill_core::pattern::known::{name_of, split_from};
+use tokenmill_core::pattern::named_splits::{name_of, split_from};
 use tokenmill_core::train::{CorpusFigures, PretokenCounter, PretokenCounts, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;

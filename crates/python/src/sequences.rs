@@ -13,10 +13,10 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::argument_place::{ArgumentPlace, Naming};
+use crate::argument_values::{self, look};
 use crate::buffer::Surrogates;
 use crate::call::{BatchResult, Options, column_text, refuse_one_text};
 use crate::columns::Columns;
-use crate::convert::{self, look};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise, wrong_type};
 use crate::text::PyText;
@@ -61,7 +61,7 @@ impl<'py> Source<'py> {
         if object.cast::<PyString>().is_ok() {
             return Err(wrong_type(name, expected, object));
         }
-        Ok(Self::Words(gather(convert::texts(object, name, expected)?)?))
+        Ok(Self::Words(gather(argument_values::texts(object, name, expected)?)?))
     }
 
     fn read(&self, surrogates: Surrogates, place: ArgumentPlace) -> PyResult<Read<'_>> {
@@ -225,7 +225,7 @@ impl<'a> SampleEncoder<'a> {
             py.detach(|| drop(columns));
             return encoded;
         }
-        let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
+        let objects = gather(argument_values::texts(texts, "texts", "an iterable of texts")?)?;
         let read = |(row, object)| {
             look(py, row)?;
             Ok(vec![Read::Text(PyText::new(object, self.surrogates, place(row))?)])

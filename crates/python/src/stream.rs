@@ -10,7 +10,7 @@ use tokenmill_core::watch::{Unwatched, Watch};
 use crate::buffer::objects;
 use crate::output;
 use crate::watch::{run, run_long};
-use crate::{convert, ids};
+use crate::{argument_values, ids};
 
 /// Bytes held back that a `repr` shows.
 const SHOWN: usize = 16;
@@ -58,7 +58,7 @@ impl DecodeStream {
     #[pyo3(signature = (id, /))]
     fn step<'py>(&mut self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = id.py();
-        let id = convert::token_id(id, || "id".to_owned())?;
+        let id = argument_values::token_id(id, || "id".to_owned())?;
         self.take(py, 0, |stream, bytes, watch| stream.step(id, bytes, watch))
     }
 

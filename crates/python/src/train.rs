@@ -7,15 +7,15 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::pattern::known::name_given;
+use tokenmill_core::pattern::named_splits::name_given;
 use tokenmill_core::train::{TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::Annotations;
 use tokenmill_io::corpus::Errors;
 
+use crate::argument_values;
 use crate::buffer::{Surrogates, Utf8, objects, utf8};
-use crate::convert;
 use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 use crate::hooks::raised;
 use crate::output::{self, Dtype};
@@ -123,7 +123,7 @@ pub(crate) fn read_texts(
         let documents = gather(batch.iter().map(|text| Ok(text.as_str())))?;
         run_long(py, progress, |watch| read(&documents, weights, watch).map_err(Error::without_place))
     };
-    for (index, item) in convert::texts(texts, "texts", "an iterable of str")?.enumerate() {
+    for (index, item) in argument_values::texts(texts, "texts", "an iterable of str")?.enumerate() {
         let item = item?;
         let weight = weights.as_ref().and_then(|weights| weights.get(index).copied());
         let Ok(string) = item.cast::<PyString>() else {
@@ -226,7 +226,7 @@ fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
 /// The options of a training run, and the roles that tokens get at its end.
 pub(crate) fn options_and_roles(options: &Bound<'_, PyDict>) -> PyResult<(TrainOptions, Additions)> {
     let py = options.py();
-    let additions = convert::additions(options)?;
+    let additions = argument_values::additions(options)?;
     if let Some((role, _)) = additions.roles.iter().find(|(_, literal)| literal.is_empty()) {
         let error = Error::training(format!("the {} token must not be empty", role.name()));
         return Err(raise(py, error.at(format!("{}_token", role.name()))));

@@ -17,7 +17,7 @@ use tokenmill_io::NamedMap;
 use tokenmill_io::corpus::{Documents, Errors};
 use tokenmill_io::memory;
 
-use crate::convert::{self, Given};
+use crate::argument_values::{self, Given};
 use crate::exceptions::{raise, wrong_type};
 use crate::tokenizer::Tokenizer;
 
@@ -58,7 +58,7 @@ pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) 
             special_tokens: base.added_tokens.iter().map(|token| token.content.clone()).collect(),
             special_ids,
             pad_vocab_to_multiple_of: number(options, "pad_vocab_to_multiple_of")?,
-            num_threads: convert::threads(&threads, Error::training::<String>)?,
+            num_threads: argument_values::threads(&threads, Error::training::<String>)?,
             return_ids,
             memory: None,
             model,
@@ -76,7 +76,7 @@ pub(crate) fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) 
         special_tokens: special_tokens.into_iter().map(|(content, _)| content).chain(reserved).collect(),
         special_ids,
         pad_vocab_to_multiple_of: number(options, "pad_vocab_to_multiple_of")?,
-        num_threads: convert::threads(&threads, Error::training::<String>)?,
+        num_threads: argument_values::threads(&threads, Error::training::<String>)?,
         return_ids,
         memory: if return_ids { memory::available() } else { None },
     })
@@ -227,11 +227,11 @@ fn character_options(options: &Bound<'_, PyDict>) -> PyResult<CharacterOptions> 
 /// A list of texts.
 fn texts_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<String>> {
     let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(Vec::new()) };
-    convert::texts(&value, name, "a list of str")?
+    argument_values::texts(&value, name, "a list of str")?
         .enumerate()
         .map(|(i, item)| {
             let item = item?;
-            convert::string(&item, || format!("{name}[{i}]"))
+            argument_values::string(&item, || format!("{name}[{i}]"))
         })
         .collect()
 }
@@ -244,7 +244,7 @@ fn pre_tokenizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<PreTokenize
             prepend: PrependScheme::Always,
             split: true,
         }]),
-        split => Ok(convert::split(options.py(), split)?.split.stages()),
+        split => Ok(argument_values::split(options.py(), split)?.split.stages()),
     }
 }
 
@@ -261,7 +261,7 @@ fn optional(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>>
 /// A non-negative count.
 fn number(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<usize>> {
     let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
-    let number = convert::number(&value, || name.to_owned())?;
+    let number = argument_values::number(&value, || name.to_owned())?;
     // 2^48 of anything exceeds memory; the sum of two such numbers still fits.
     usize::try_from(number).ok().filter(|&number| number < 1 << 48).map(Some).ok_or_else(|| {
         let what = if number < 0 { "negative" } else { "too large" };
@@ -273,7 +273,7 @@ fn number(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<usize>> {
 pub(crate) fn text_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<String> {
     // A missing option counts as None.
     let value = options.get_item(name)?.unwrap_or_else(|| options.py().None().into_bound(options.py()));
-    convert::string(&value, || name.to_owned())
+    argument_values::string(&value, || name.to_owned())
 }
 
 fn normalizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<Normalizer>> {

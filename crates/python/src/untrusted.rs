@@ -13,8 +13,8 @@ use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
+use crate::argument_values::{self, look};
 use crate::buffer::numbers;
-use crate::convert::{self, look};
 use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 
 /// The two arguments as Python gave them.
@@ -90,7 +90,7 @@ impl<'a, 'py> TrustArguments<'a, 'py> {
             None => (vec![Vec::new()], None),
         };
         let Some(given) = self.untrusted else { return Ok(None) };
-        let given = convert::sequence(given, "untrusted", "rows, each a sequence of pairs or None")?;
+        let given = argument_values::sequence(given, "untrusted", "rows, each a sequence of pairs or None")?;
         check_rows("untrusted", given.len(), rows)?;
         let mut pairs = Vec::new();
         let mut ends = try_alloc::vec(rows).map_err(out_of_memory)?;
@@ -215,11 +215,12 @@ fn pairs(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<(i128, i128)>> {
     {
         return pairs;
     }
-    let items = convert::sequence(given, name, "pairs (start, stop)")?;
+    let items = argument_values::sequence(given, name, "pairs (start, stop)")?;
     let pair = |(i, item): (usize, &Bound<'_, PyAny>)| {
         look(given.py(), i)?;
-        let number =
-            |item: &Bound<'_, PyAny>, side: usize| convert::number(item, || format!("{name}[{i}][{side}]"));
+        let number = |item: &Bound<'_, PyAny>, side: usize| {
+            argument_values::number(item, || format!("{name}[{i}][{side}]"))
+        };
         if let Ok(tuple) = item.cast::<PyTuple>()
             && tuple.len() == 2
         {
@@ -230,7 +231,7 @@ fn pairs(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<(i128, i128)>> {
         if !is_pair {
             return Err(wrong_type(&name, "a pair (start, stop)", item));
         }
-        match convert::sequence(item, &name, "two integers")?.as_slice() {
+        match argument_values::sequence(item, &name, "two integers")?.as_slice() {
             [start, stop] => Ok((number(start, 0)?, number(stop, 1)?)),
             other => {
                 let reason = format!("{name} must be a pair (start, stop), but has {} items", other.len());
@@ -308,7 +309,7 @@ fn protected_set(given: &Bound<'_, PyAny>, name: &str, engine: &Engine) -> PyRes
     if given.cast::<PyString>().is_ok() {
         return Err(wrong_type(name, expected, given));
     }
-    protected_items(convert::items(given, name, expected)?, name, engine)
+    protected_items(argument_values::items(given, name, expected)?, name, engine)
 }
 
 fn protected_items<'py>(
@@ -321,7 +322,7 @@ fn protected_items<'py>(
         let py = item.py();
         look(py, i)?;
         let Ok(content) = item.cast::<PyString>() else {
-            let id = convert::token_id(&item, || format!("{name}[{i}]"))?;
+            let id = argument_values::token_id(&item, || format!("{name}[{i}]"))?;
             if engine.vocabulary().added_by_id(id).is_none() {
                 return Err(raise(py, Error::vocabulary(Some(id.into()), NOT_ADDED)));
             }
@@ -346,7 +347,7 @@ fn protected_rows(given: &Bound<'_, PyAny>, engine: &Engine, rows: usize) -> PyR
     if given.cast::<PyString>().is_ok() {
         return Err(wrong_type(NAME, expected, given));
     }
-    let items = gather(convert::items(given, NAME, expected)?)?;
+    let items = gather(argument_values::items(given, NAME, expected)?)?;
     let is_token = |item: &Bound<'_, PyAny>| {
         item.cast::<PyString>().is_ok() || (!item.is_none() && item.try_iter().is_err())
     };

@@ -5,7 +5,7 @@ use tokenmill_core::description::{
     Template, TemplatePiece, TemplateToken, UnicodeTables,
 };
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 
 use super::{PIECES, pattern, text_of, word};
 
@@ -87,7 +87,7 @@ pub(super) fn pre_tokenizer(from: &mut Unstructured<'_>) -> Result<PreTokenizer>
             split: from.arbitrary()?,
         },
         11 => {
-            let mut stages = known::split_named(from.choose(&known::NAMES)?).map(|split| split.stages());
+            let mut stages = named_splits::split_named(from.choose(&named_splits::NAMES)?).map(|split| split.stages());
             stages.as_mut().and_then(Vec::pop).unwrap_or(PreTokenizer::Whitespace)
         }
         _ => PreTokenizer::Split {

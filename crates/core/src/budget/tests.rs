@@ -9,7 +9,7 @@ use crate::compile::compile;
 use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merges, TokenList};
 use crate::engine::{CodeUnits, Engine, Source, Special, Text};
 use crate::error::Result;
-use crate::pattern::known;
+use crate::pattern::named_splits;
 use crate::watch::Unwatched;
 
 const TOKENS: [&str; 24] = [
@@ -34,7 +34,7 @@ pub(in crate::budget) fn engine(split: &str, whole_pretokens: bool, is_char: boo
     let alphabet = if is_char { Alphabet::Chars { end_of_word: None } } else { Alphabet::Bytes };
     let model = BpeDescription::plain(alphabet, list, Merges::ById);
     let model = BpeDescription { whole_pretokens, ..model };
-    compile(Description::of_bpe(&known::split_from(split), model)).unwrap().into()
+    compile(Description::of_bpe(&named_splits::split_from(split), model)).unwrap().into()
 }
 
 /// What is done to a text that grows.
@@ -234,7 +234,7 @@ fn byte_tokens_after_unknown_text_are_no_cut() {
     let tokens = TokenList::from_entries((0..).zip(tokens).collect());
     let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, Merges::listed(vec![]));
     let model = BpeDescription { unk: Some(0), fuse_unk: true, byte_fallback: true, ..plain };
-    let engine = compile(Description::of_bpe(&known::split_from("none"), model)).unwrap();
+    let engine = compile(Description::of_bpe(&named_splits::split_from("none"), model)).unwrap();
     let mut ids = Vec::new();
     let text = Text::Str("\u{904} x");
     engine.encode(text, &Special::Parse, 1, &Unwatched, &mut ids).unwrap();

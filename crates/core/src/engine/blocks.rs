@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::compile::compile;
     use crate::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
-    use crate::pattern::known;
+    use crate::pattern::named_splits;
     use crate::watch::Unwatched;
     use proptest::prelude::*;
 
@@ -219,7 +219,7 @@ mod tests {
             size in 1..40_usize,
             split in prop_oneof![Just("gpt2"), Just("cl100k"), Just("o200k"), Just("none")],
         ) {
-            let engine = engine(&known::split_from(split));
+            let engine = engine(&named_splits::split_from(split));
             prop_assert!(engine.takes_blocks(&Special::Text));
             let text = pieces.concat();
             let units = Sixteen(text.encode_utf16().collect());
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn threads_share_a_long_text() {
-        let engine = engine(&known::split_from("cl100k"));
+        let engine = engine(&named_splits::split_from("cl100k"));
         let text = "the 語 12345 🦊's\n\n  ".repeat(100_000);
         let units = Sixteen(text.encode_utf16().collect());
         let mut whole = Vec::new();

@@ -10,7 +10,7 @@ use crate::description::{Alphabet, BpeDescription, Description, Merges, TokenLis
 use crate::engine::Engine;
 use crate::error::Kind;
 use crate::ids::TokenId;
-use crate::pattern::known;
+use crate::pattern::named_splits;
 use crate::watch::Unwatched;
 
 /// An engine whose ids are bytes, and two that have no neighbours.
@@ -19,7 +19,7 @@ fn engine() -> Engine {
     let far = [(70_000, b"far".to_vec()), (140_000, b"farther".to_vec())];
     let list = TokenList::from_entries(bytes.chain(far).collect());
     let model = BpeDescription::plain(Alphabet::Bytes, list, Merges::ById);
-    compile(Description::of_bpe(&known::split_from("none"), model)).unwrap()
+    compile(Description::of_bpe(&named_splits::split_from("none"), model)).unwrap()
 }
 
 fn train(ids: &[TokenId], order: Order) -> NGramModel {

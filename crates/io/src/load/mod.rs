@@ -14,7 +14,7 @@ use tokenmill_core::description::{Description, ModelDescription};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::chat_files;
@@ -192,7 +192,7 @@ fn take_annotations(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     let (annotations, split) = manifest.annotations();
-    if let Some(name) = split.and_then(known::name_given) {
+    if let Some(name) = split.and_then(named_splits::name_given) {
         report.set_split_name(name);
     }
     report.set_annotations(annotations);

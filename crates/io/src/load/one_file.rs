@@ -9,7 +9,7 @@ use tokenmill_core::description::{AddedToken, Description, Split};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::image::MAGIC;
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 
 use super::options::LoadOptions;
 use crate::files::{self, Snapshot};
@@ -187,8 +187,8 @@ fn split_of(
     if let Some(known) = known {
         report.set_split_name(known.split);
     }
-    known.map(|known| known::split_from(known.split)).ok_or_else(|| {
-        let names = known::NAMES.join(", ");
+    known.map(|known| named_splits::split_from(known.split)).ok_or_else(|| {
+        let names = named_splits::NAMES.join(", ");
         let reason = match doubt {
             Some(doubt) => format!(
                 "{doubt} If it is another file, pass split= ({names}, or a regular expression), since {format} does \

@@ -9,7 +9,7 @@ use tokenmill_core::description::{
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::pattern::{UNICODE_EDITION, known};
+use tokenmill_core::pattern::{UNICODE_EDITION, named_splits};
 use tokenmill_core::{normalize, watch::Watch};
 
 use super::annotations::{Annotations, PaddedSide, refused};
@@ -198,7 +198,7 @@ impl Facts {
             chat_template_sha256: template.map(|(_, source)| sha256(source.as_bytes())),
             fingerprint,
             digests: WrittenDigests { encode, decode, template: around, chat },
-            split: split.map(|split| known::shown(split, split_name)),
+            split: split.map(|split| named_splits::shown(split, split_name)),
             unicode_edition: UnicodeEdition::of(&plain),
             special_tokens,
             corpus,
@@ -283,7 +283,7 @@ impl Facts {
     /// # Errors
     /// As [`Self::of`].
     pub(super) fn compare(&self, engine: &Engine, watch: &dyn Watch) -> Result<(Vec<Mismatch>, usize)> {
-        let split_name = self.split.as_deref().and_then(known::name_given);
+        let split_name = self.split.as_deref().and_then(named_splits::name_given);
         let (found, plain) = Self::without_vectors(engine, &self.annotations(), split_name)?;
         let mut mismatches = Vec::new();
         let differ = &mut mismatches;

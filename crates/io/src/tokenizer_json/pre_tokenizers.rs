@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use tokenmill_core::description::{Behavior, HookName, PreTokenizer};
 use tokenmill_core::error::Result;
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 
 use super::fields::{Fields, cannot, unsupported};
 use super::kinds::Component;
@@ -35,7 +35,7 @@ fn read_into(value: &Value, steps: &mut Vec<PreTokenizer>) -> Result<()> {
                 steps.push(PreTokenizer::PrefixSpace);
             }
             if fields.optional_bool("use_regex")?.unwrap_or(true) {
-                steps.extend(known::split_from("gpt2").stages());
+                steps.extend(named_splits::split_from("gpt2").stages());
             }
             PreTokenizer::ByteAlphabet
         }
@@ -68,7 +68,7 @@ fn read_into(value: &Value, steps: &mut Vec<PreTokenizer>) -> Result<()> {
 
 /// Writes the steps; a group that ends with the byte alphabet becomes one ByteLevel.
 pub(super) fn write(steps: &[PreTokenizer]) -> Result<Value> {
-    let gpt2 = known::split_from("gpt2").stages();
+    let gpt2 = named_splits::split_from("gpt2").stages();
     let mut written = Vec::new();
     let mut rest = steps;
     while let Some((step, after)) = rest.split_first() {

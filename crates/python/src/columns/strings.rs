@@ -3,8 +3,8 @@ use pyo3::prelude::*;
 use tokenmill_core::try_alloc;
 use tokenmill_kernels::{ColumnError, StringColumn};
 
+use crate::argument_values::look;
 use crate::buffer::{Imported, column_error, imported};
-use crate::convert::look;
 use crate::exceptions::out_of_memory;
 
 /// The arrays of a column, one after the other.

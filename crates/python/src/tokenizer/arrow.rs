@@ -3,9 +3,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::Tokenizer;
+use crate::argument_values::{self, Given, NOT_GIVEN};
 use crate::call::Options;
 use crate::columns::{ColumnOptions, encode_arrow};
-use crate::convert::{self, Given, NOT_GIVEN};
 use crate::output::Dtype;
 
 /// The name of a column: the default, or `None` if it is left out.
@@ -13,7 +13,7 @@ fn name_of(argument: Given<'_>, name: &'static str, default: &str) -> PyResult<O
     match argument.0 {
         None => Ok(Some(default.to_owned())),
         Some(value) if value.is_none() => Ok(None),
-        Some(value) => convert::string(&value, || name.to_owned()).map(Some),
+        Some(value) => argument_values::string(&value, || name.to_owned()).map(Some),
     }
 }
 

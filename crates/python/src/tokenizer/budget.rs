@@ -13,10 +13,10 @@ use tokenmill_core::watch::Watch;
 use super::Tokenizer;
 use crate::appender::Appender;
 use crate::argument_place::ArgumentPlace;
+use crate::argument_values::{self, NOT_GIVEN};
 use crate::buffer::wide_units;
 use crate::call::{Options, with_text};
 use crate::chunk_stream::text_of;
-use crate::convert::{self, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::exceptions::{raise, wrong_type};
 use crate::growing::Grown;
@@ -47,7 +47,7 @@ impl Tokenizer {
         surrogates: &str,
     ) -> PyResult<Option<usize>> {
         let py = text.py();
-        let limit = convert::length(Some(limit), "limit")?.unwrap_or_default();
+        let limit = argument_values::length(Some(limit), "limit")?.unwrap_or_default();
         let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let count = |source: Source<'_>, watch: &dyn Watch| {
             self.engine.count_till_limit(source, &options.special, add_special_tokens, limit, watch)
@@ -190,7 +190,8 @@ impl Tokenizer {
                 return Err(wrong_type(name, "str", value));
             }
         }
-        let place = |value, name| Ok::<_, PyErr>(convert::length(Some(value), name)?.unwrap_or_default());
+        let place =
+            |value, name| Ok::<_, PyErr>(argument_values::length(Some(value), name)?.unwrap_or_default());
         let (start, stop) = (place(start, "start")?, place(stop, "stop")?);
         let length = text.len()?;
         if start > stop || stop > length {

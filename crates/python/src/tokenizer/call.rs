@@ -10,8 +10,8 @@ use tokenmill_core::error::Error;
 
 use super::Tokenizer;
 use crate::argument_place::Naming;
+use crate::argument_values::{self, Given, NOT_GIVEN};
 use crate::call::Options;
-use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise};
 use crate::late;
@@ -37,7 +37,7 @@ fn rows<'py>(
         return Ok(None);
     }
     let expected = if is_pretokenized { "words, or a list of these" } else { "a text, or a list of texts" };
-    let items = gather(convert::texts(object, name, expected)?)?;
+    let items = gather(argument_values::texts(object, name, expected)?)?;
     // A list of words is a single sample.
     Ok(if is_pretokenized && items.first().is_none_or(is_one_text) { None } else { Some(items) })
 }
@@ -152,13 +152,13 @@ impl Tokenizer {
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+        let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
         let limits = Limits {
             truncation,
             padding,
-            max_length: convert::length(max_length, "max_length")?,
-            stride: convert::length(stride, "stride")?,
-            pad_to_multiple_of: convert::length(pad_to_multiple_of, "pad_to_multiple_of")?,
+            max_length: argument_values::length(max_length, "max_length")?,
+            stride: argument_values::length(stride, "stride")?,
+            pad_to_multiple_of: argument_values::length(pad_to_multiple_of, "pad_to_multiple_of")?,
             truncation_side,
             padding_side,
             pad_id: limits::pad_id(pad_id, &self.engine)?,
@@ -185,8 +185,8 @@ impl Tokenizer {
             Some(_) => Some(returned.columns(&self.engine)?),
         };
         let options = Options {
-            special: convert::special(special)?,
-            surrogates: convert::surrogates(surrogates)?,
+            special: argument_values::special(special)?,
+            surrogates: argument_values::surrogates(surrogates)?,
             threads,
         };
         let batch = rows(text, "text", is_pretokenized)?;
@@ -301,11 +301,11 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let yes = PyBool::new(py, true).to_owned().into_any();
-        let multiple_of = convert::length(pad_to_multiple_of, "pad_to_multiple_of")?;
+        let multiple_of = argument_values::length(pad_to_multiple_of, "pad_to_multiple_of")?;
         let limits = Limits {
             truncation: None,
             padding: Some(padding.0.as_ref().unwrap_or(&yes)),
-            max_length: convert::length(max_length, "max_length")?,
+            max_length: argument_values::length(max_length, "max_length")?,
             stride: None,
             pad_to_multiple_of: multiple_of,
             truncation_side: None,
@@ -338,7 +338,8 @@ impl Tokenizer {
         encoder.set_item("position_offset", position_offset)?;
         encoder.set_item("dtype", dtype)?;
         encoder.set_item("out", out)?;
-        encoder.set_item("num_threads", convert::threads(&num_threads, Error::argument::<String>)?)?;
+        encoder
+            .set_item("num_threads", argument_values::threads(&num_threads, Error::argument::<String>)?)?;
         late::PAD_BATCH.get(py)?.getattr("padded")?.call((rows,), Some(&encoder))
     }
 }

@@ -7,9 +7,9 @@ use tokenmill_core::error::{Error, Result};
 
 use super::Tokenizer;
 use crate::argument_place::{ArgumentPlace, Naming};
+use crate::argument_values::{self, Given, NOT_GIVEN};
 use crate::call::{Options, refuse_one_text};
 use crate::chunk_stream::{ChunkStream, chunk_arrays, text_of};
-use crate::convert::{self, Given, NOT_GIVEN};
 use crate::exceptions::{gather, raise, wrong_type};
 use crate::late;
 use crate::text::PyText;
@@ -33,8 +33,8 @@ fn chunk_options(
     let raised = |error| raise(limit.py(), error);
     let known = [(Oversize::Split, "split"), (Oversize::Error, "error"), (Oversize::Keep, "keep")];
     Ok(ChunkOptions {
-        limit: convert::length(Some(limit), "n")?.unwrap_or_default(),
-        overlap: convert::length(overlap, "overlap")?.unwrap_or_default(),
+        limit: argument_values::length(Some(limit), "n")?.unwrap_or_default(),
+        overlap: argument_values::length(overlap, "overlap")?.unwrap_or_default(),
         border: named(&Border::ALL, at, "at").map_err(raised)?,
         oversize: named(&known, oversize, "oversize").map_err(raised)?,
         adds_special,
@@ -69,7 +69,7 @@ impl Tokenizer {
         surrogates: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
-        let limit = convert::length(Some(n), "n")?.unwrap_or_default();
+        let limit = argument_values::length(Some(n), "n")?.unwrap_or_default();
         let raised = |error| raise(py, error);
         let side = named(&[(Side::Right, "right"), (Side::Left, "left")], side, "side").map_err(raised)?;
         let border = named(&Border::ALL, at, "at").map_err(raised)?;
@@ -167,7 +167,7 @@ impl Tokenizer {
         let options = Options::new(special, surrogates, &num_threads)?;
         let chunk_options = chunk_options((n, overlap), at, oversize, add_special_tokens)?;
         refuse_one_text(texts)?;
-        let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
+        let objects = gather(argument_values::texts(texts, "texts", "an iterable of texts")?)?;
         let place = |row: usize| Naming::Texts.place(row, 0, 1);
         let read = gather(objects.iter().enumerate().map(|(row, object)| {
             if object.cast::<PyString>().is_err() {
@@ -220,9 +220,9 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = path.py();
-        let special = convert::special(special)?;
+        let special = argument_values::special(special)?;
         let options = chunk_options((n, overlap), at, oversize, add_special_tokens)?;
-        let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+        let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
         let stream = ChunkStream::new(py, &self.engine, options, (special, threads))?;
         let kwargs = PyDict::new(py);
         kwargs.set_item("ready_ids", &self.ready_ids)?;

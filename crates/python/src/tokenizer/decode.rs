@@ -7,8 +7,8 @@ use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 
 use super::Tokenizer;
+use crate::argument_values::{self, Given, NOT_GIVEN};
 use crate::buffer::{ascii_string, objects};
-use crate::convert::{self, Given, NOT_GIVEN};
 use crate::exceptions::gather;
 use crate::ids;
 use crate::output;
@@ -23,7 +23,7 @@ struct Ids {
 
 impl Ids {
     fn new(ids: &Bound<'_, PyAny>, skip_special_tokens: bool, undefined: &str) -> PyResult<Self> {
-        let options = convert::decode_options(skip_special_tokens, undefined)?;
+        let options = argument_values::decode_options(skip_special_tokens, undefined)?;
         Ok(Self { ids: ids::ids(ids, None)?, options })
     }
 
@@ -134,8 +134,8 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         output::check_errors(errors)?;
-        let threads = convert::threads(&num_threads, Error::argument::<String>)?;
-        let options = convert::decode_options(skip_special_tokens, undefined)?;
+        let threads = argument_values::threads(&num_threads, Error::argument::<String>)?;
+        let options = argument_values::decode_options(skip_special_tokens, undefined)?;
         let rows = ids::rows_of_ids(batch)?;
         let views: Vec<&[TokenId]> = gather(rows.iter().map(Ok))?;
         let size = views.iter().map(|row| row.len() * 4 + 1).sum();
@@ -160,7 +160,7 @@ impl Tokenizer {
         undefined: &str,
     ) -> PyResult<DecodeStream> {
         output::check_errors(errors)?;
-        let options = convert::decode_options(skip_special_tokens, undefined)?;
+        let options = argument_values::decode_options(skip_special_tokens, undefined)?;
         Ok(DecodeStream::new(Arc::clone(&self.engine), options, errors))
     }
 }

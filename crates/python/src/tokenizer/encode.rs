@@ -6,11 +6,11 @@ use tokenmill_core::ids::{TokenId, row_for};
 
 use super::Tokenizer;
 use crate::argument_place::Naming;
+use crate::argument_values::{self, Given, NOT_GIVEN};
 use crate::call::{
     BatchResult, Options, in_blocks, with_characters, with_text, with_texts, with_untrusted,
     with_untrusted_texts,
 };
-use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoded_rows::{Deferred, EncodedRows, flat};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise};
@@ -309,8 +309,8 @@ impl Tokenizer {
     ) -> PyResult<Encoding> {
         let encoder = SampleEncoder {
             engine: &self.engine,
-            special: convert::special(special)?,
-            surrogates: convert::surrogates(surrogates)?,
+            special: argument_values::special(special)?,
+            surrogates: argument_values::surrogates(surrogates)?,
             adds_special: add_special_tokens,
             truncation: None,
             only_if_cut: false,
@@ -375,7 +375,7 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = Options::new(special, surrogates, &num_threads)?;
         let trust_arguments = TrustArguments::new(untrusted, protected);
-        let limit = convert::length(limit, "limit")?;
+        let limit = argument_values::length(limit, "limit")?;
         let mut counts = if trust_arguments.is_empty() {
             with_texts(texts, &options, |texts, special, threads, watch| match limit {
                 Some(limit) => self.engine.count_batch_till_limit(

@@ -8,9 +8,9 @@ use tokenmill_core::try_alloc;
 use tokenmill_kernels::OutOfMemory;
 
 use super::Tokenizer;
+use crate::argument_values::NOT_GIVEN;
 use crate::buffer::{objects, string};
 use crate::call::{Options, with_text};
-use crate::convert::NOT_GIVEN;
 use crate::exceptions::{gather, out_of_memory};
 use crate::late;
 use crate::output::{self, Item};

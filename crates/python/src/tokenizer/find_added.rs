@@ -9,9 +9,9 @@ use tokenmill_core::try_alloc;
 
 use super::Tokenizer;
 use crate::argument_place::ArgumentPlace;
+use crate::argument_values::NOT_GIVEN;
 use crate::buffer::objects;
 use crate::call::Options;
-use crate::convert::NOT_GIVEN;
 use crate::output::{self, Item};
 use crate::text::PyText;
 use crate::untrusted::TrustArguments;

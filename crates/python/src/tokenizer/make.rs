@@ -6,8 +6,8 @@ use tokenmill_core::error::Error;
 use tokenmill_io::Annotations;
 
 use super::Tokenizer;
+use crate::argument_values::{self, Given, NOT_GIVEN, NamedSplit};
 use crate::constructors;
-use crate::convert::{self, Given, NOT_GIVEN, NamedSplit};
 use crate::exceptions::raise;
 use crate::hooks::PyHooks;
 use crate::limits::side;
@@ -33,9 +33,15 @@ impl Tokenizer {
         split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let NamedSplit { split, name } = convert::given_split(py, &split)?;
+        let NamedSplit { split, name } = argument_values::given_split(py, &split)?;
         let description = constructors::from_tokens(tokens, split)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
+        Self::build(
+            py,
+            description,
+            &argument_values::special_alone(special_tokens)?,
+            &PyHooks::default(),
+            name,
+        )
     }
 
     /// A tokenizer from ranks, as in tiktoken: a rank is the id of its token, and any two
@@ -60,9 +66,15 @@ impl Tokenizer {
         whole_pretokens: bool,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let NamedSplit { split, name } = convert::given_split(py, &split)?;
+        let NamedSplit { split, name } = argument_values::given_split(py, &split)?;
         let description = constructors::from_ranks(ranks, split, unmatched, whole_pretokens)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
+        Self::build(
+            py,
+            description,
+            &argument_values::special_alone(special_tokens)?,
+            &PyHooks::default(),
+            name,
+        )
     }
 
     /// A tokenizer from ids by token and merges in rank order, over bytes.
@@ -82,9 +94,15 @@ impl Tokenizer {
         split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let NamedSplit { split, name } = convert::given_split(py, &split)?;
+        let NamedSplit { split, name } = argument_values::given_split(py, &split)?;
         let description = constructors::from_merges(py, vocab, merges, split)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
+        Self::build(
+            py,
+            description,
+            &argument_values::special_alone(special_tokens)?,
+            &PyHooks::default(),
+            name,
+        )
     }
 
     /// A tokenizer from pairs of ids: ids 0 to 255 are the bytes, and the pairs become 256, 257, ...
@@ -103,9 +121,15 @@ impl Tokenizer {
         split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let NamedSplit { split, name } = convert::given_split(py, &split)?;
+        let NamedSplit { split, name } = argument_values::given_split(py, &split)?;
         let description = constructors::from_pairs(py, pairs, split)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
+        Self::build(
+            py,
+            description,
+            &argument_values::special_alone(special_tokens)?,
+            &PyHooks::default(),
+            name,
+        )
     }
 
     /// The same tokenizer with more special tokens, and with roles of tokens.
@@ -144,8 +168,8 @@ impl Tokenizer {
     ) -> PyResult<Self> {
         let roles = [bos_token, eos_token, unk_token, sep_token, pad_token, cls_token, mask_token];
         let additions = Additions {
-            special_tokens: convert::special_tokens(special_tokens)?,
-            roles: convert::roles(|role| Ok(roles[role as usize].cloned()))?,
+            special_tokens: argument_values::special_tokens(special_tokens)?,
+            roles: argument_values::roles(|role| Ok(roles[role as usize].cloned()))?,
             adds_bos: add_bos_token,
             adds_eos: add_eos_token,
         };
@@ -178,7 +202,7 @@ impl Tokenizer {
     ) -> PyResult<Self> {
         let mut description = self.engine.description().clone();
         let now = description.call_limits();
-        let max_length = convert::length(model_max_length, "model_max_length")?;
+        let max_length = argument_values::length(model_max_length, "model_max_length")?;
         if max_length == Some(0) {
             return Err(PyValueError::new_err("model_max_length is 0; a text has at least one id"));
         }
@@ -201,7 +225,7 @@ impl Tokenizer {
     /// [(b'l', b'o')]
     #[pyo3(signature = (vocab_size))]
     fn with_vocab_size(&self, py: Python<'_>, vocab_size: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let number = convert::number(vocab_size, || "vocab_size".to_owned())?;
+        let number = argument_values::number(vocab_size, || "vocab_size".to_owned())?;
         let vocab_size = usize::try_from(number).map_err(|_| {
             raise(
                 py,

@@ -27,12 +27,12 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::description::{Additions, Description, HookName, Split};
 use tokenmill_core::engine::Engine;
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 use tokenmill_io::fingerprint::Digests;
 use tokenmill_io::{Annotations, SaveOptions};
 use tokenmill_kernels::MadeOnce;
 
-use crate::convert;
+use crate::argument_values;
 use crate::exceptions::raise;
 use crate::hooks::PyHooks;
 use crate::late;
@@ -138,7 +138,7 @@ impl Tokenizer {
     /// The annotations with those that a caller gives.
     fn annotated(&self, py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Annotations> {
         let Some(given) = given else { return Ok(Annotations::clone(&self.annotations)) };
-        self.annotations.with_given(&convert::json(given)?).map_err(|error| raise(py, error))
+        self.annotations.with_given(&argument_values::json(given)?).map_err(|error| raise(py, error))
     }
 
     fn build(
@@ -197,7 +197,7 @@ impl Tokenizer {
     ) -> PyResult<()> {
         let annotations = self.annotated(py, manifest)?;
         let options = SaveOptions {
-            format: convert::format(format)?,
+            format: argument_values::format(format)?,
             lossy,
             annotations: Some(&annotations),
             needs_manifest: manifest.is_some(),
@@ -266,7 +266,7 @@ impl Tokenizer {
         // Annotations stay behind: equal tokenizers have equal pickles, by which other libraries key their caches.
         // So does a name of the split that it has without being asked.
         let split = Split::of_stages(&self.engine.description().pre_tokenizer);
-        let own = split.as_ref().and_then(known::name_of);
+        let own = split.as_ref().and_then(named_splits::name_of);
         let split_name = self.split_name.filter(|&name| own != Some(name));
         let arguments = match &self.image_dir {
             None => (state, split_name).into_pyobject(py)?.into_any(),

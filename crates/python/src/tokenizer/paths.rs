@@ -6,8 +6,8 @@ use tokenmill_core::engine::{Draw, Dropout};
 use tokenmill_core::error::Error;
 
 use super::Tokenizer;
+use crate::argument_values::{self, NOT_GIVEN};
 use crate::call::{Options, with_text};
-use crate::convert::{self, NOT_GIVEN};
 use crate::exceptions::raise;
 use crate::output;
 
@@ -28,7 +28,7 @@ impl Tokenizer {
         surrogates: &str,
     ) -> PyResult<Bound<'py, PyList>> {
         // A number that does not fit becomes 0, which is out of range too.
-        let n = usize::try_from(convert::number(n, || "n".to_owned())?).unwrap_or(0);
+        let n = usize::try_from(argument_values::number(n, || "n".to_owned())?).unwrap_or(0);
         let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let (ways, _) =
             with_text(text, &options, |text, special, _, watch| self.engine.n_best(text, n, special, watch))?;
@@ -77,7 +77,7 @@ impl Tokenizer {
         surrogates: &str,
     ) -> PyResult<Bound<'py, PyList>> {
         let refuse = |reason: &str| raise(py, Error::argument(reason));
-        let seed = u64::try_from(convert::number(seed, || "seed".to_owned())?)
+        let seed = u64::try_from(argument_values::number(seed, || "seed".to_owned())?)
             .map_err(|_| refuse("seed must be from 0 to 2**64 - 1"))?;
         let model = &self.engine.description().model;
         let (is_bpe, is_unigram) = (model.as_bpe().is_some(), matches!(model, ModelDescription::Unigram(_)));
@@ -93,7 +93,7 @@ impl Tokenizer {
             return self.ready_ids.get().list(py, &ids);
         }
         let n_best = match nbest_size {
-            Some(size) => convert::number(size, || "nbest_size".to_owned())?,
+            Some(size) => argument_values::number(size, || "nbest_size".to_owned())?,
             None => -1,
         };
         let n_best = (n_best >= 0).then(|| usize::try_from(n_best).unwrap_or(usize::MAX));

@@ -4,12 +4,12 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use tokenmill_core::description::Split;
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 use tokenmill_io::fingerprint::Digests;
 
 use super::Tokenizer;
+use crate::argument_values;
 use crate::buffer::{self, objects};
-use crate::convert;
 use crate::exceptions::raise;
 use crate::load_report::LoadReport;
 use crate::output::Item;
@@ -37,14 +37,14 @@ impl Tokenizer {
     /// The written form of an id, or None for one that does not exist.
     #[pyo3(signature = (id, /))]
     fn id_to_token(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-        Ok(self.engine.vocabulary().written(convert::token_id(id, || "id".to_owned())?))
+        Ok(self.engine.vocabulary().written(argument_values::token_id(id, || "id".to_owned())?))
     }
 
     /// The bytes of an id. Raises `VocabularyError` for one that does not exist.
     #[pyo3(signature = (id, /))]
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let py = id.py();
-        let id = convert::token_id(id, || "id".to_owned())?;
+        let id = argument_values::token_id(id, || "id".to_owned())?;
         match self.engine.vocabulary().decoded(id) {
             Some(bytes) => objects::bytes(py, bytes),
             None => Err(raise(py, Error::vocabulary(Some(id.into()), "does not exist in this vocabulary"))),
@@ -137,7 +137,7 @@ impl Tokenizer {
     pub(super) fn split(&self) -> Option<String> {
         let split = Split::of_stages(&self.engine.description().pre_tokenizer)?;
         // A splitter of the caller may have taken the place of the named split.
-        Some(known::shown(split, self.split_name))
+        Some(named_splits::shown(split, self.split_name))
     }
 
     /// The findings of `tokenmill.load`: the files that were read, and tolerated defects; None for

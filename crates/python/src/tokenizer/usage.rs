@@ -7,7 +7,7 @@ use tokenmill_core::engine::audit::{AuditOptions, Measure};
 use tokenmill_core::error::Error;
 
 use super::Tokenizer;
-use crate::convert;
+use crate::argument_values;
 use crate::exceptions::raise;
 use crate::late;
 use crate::output;
@@ -94,7 +94,7 @@ impl Tokenizer {
             raise(py, Error::argument(format!("seconds is {seconds}; it must be a number above 0")))
         })?;
         let default = AuditOptions::default().max_bytes;
-        let max_bytes = convert::length(max_bytes, "max_bytes")?.unwrap_or(default);
+        let max_bytes = argument_values::length(max_bytes, "max_bytes")?.unwrap_or(default);
         let options = AuditOptions { time, max_bytes };
         let findings = run_long(py, None, |watch| self.engine.audit(options, watch))?;
         let rows = findings.into_iter().map(|finding| {

@@ -1,9 +1,9 @@
-//! Which pretokens a cache admits. While it has fewer than 8,192 buckets, all: `cache` makes the doorkeeper when it
-//! grows to that size (`DOORKEEPER_BITS`) and asks here from then on. If the miss rate is above a fifth, only those
-//! are admitted that miss again after the doorkeeper remembered them (repeats that the miss queue resolves together
-//! do not count), and those of up to three bytes on first sight. After a streak of pretokens that were spelled at
-//! once, `batch` admits these on second sight at any miss rate, and some never; `keys` says which pretokens are never
-//! cached.
+//! Which pretokens a cache admits. While it has fewer than 8,192 buckets, all that are offered: `cache` makes the
+//! doorkeeper when it grows to that size (`DOORKEEPER_BITS`) and asks here from then on. If the miss rate is above a
+//! fifth, only those are admitted that miss again after the doorkeeper remembered them (a repeat that shares its ids in
+//! the miss queue does not count), and those of up to three bytes on first sight. After a streak of pretokens that were
+//! spelled at once, `batch` offers these on second sight at any miss rate and length, and some never; `keys` says which
+//! pretokens are never cached.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -15,14 +15,14 @@ const ALL: usize = 1 << 16;
 /// Above this miss rate a pretoken is admitted on second sight.
 const HIGH: usize = ALL / 5;
 
-/// Pretokens of up to this many bytes are admitted at any miss rate: there are not many of them.
+/// Pretokens of up to this many bytes are admitted at any miss rate, since there are not many of them; but not if they
+/// were spelled at once.
 const ALWAYS_ADMITTED_BYTES: usize = 3;
 
 /// The miss rate of one worker, and what it has seen once.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
-    /// The share of recent lookups that went to the model, less those that the cache saved, as a fraction of
-    /// [`ALL`].
+    /// Calls of the model for each recent lookup, less the calls that hits saved, as a fraction of [`ALL`].
     miss_rate: usize,
     /// Made when the cache reaches a certain size; without it everything is admitted.
     doorkeeper: Option<Doorkeeper>,
@@ -38,7 +38,7 @@ impl Admission {
         self.miss_rate = (self.miss_rate + weight(misses)).saturating_sub(weight(saved));
     }
 
-    /// Is the miss rate, less what the cache saved, above a fifth?
+    /// Is the miss rate above a fifth?
     pub(super) fn is_miss_rate_high(&self) -> bool {
         self.miss_rate > HIGH
     }

@@ -9,7 +9,7 @@ use tokenmill_kernels::short_table::lookup::LookupKey;
 use tokenmill_kernels::short_table::{self, INLINE, Key};
 
 use super::cache::PretokenCache;
-use super::keys::{SEGMENT, WORD, is_cached, length_of_word};
+use super::keys::{SEGMENT, WORD, is_cacheable, length_of_word};
 use super::misses::MissQueue;
 use super::speller::{Segments, Speller};
 use crate::error::Result;
@@ -22,8 +22,8 @@ pub(super) const BATCH: usize = 256;
 /// A batch that took this much work to find is resolved at once, so that the watch is polled in time.
 const MAX_WORK: usize = 1 << 15;
 
-/// Ids that wait for the sink. Misses of one batch may stay open while the next ones are resolved; every lookup of
-/// a batch has capacity for the ids of one entry.
+/// At most so many ids wait for the sink. Misses of one batch may stay queued while the next ones are resolved; the
+/// inline ids of every lookup of a batch must fit.
 const MAX_IDS: usize = 3 * BATCH * INLINE;
 
 /// With this many entries in the miss queue, all are resolved after the batch.
@@ -239,7 +239,7 @@ impl LookupBatch {
         let pretoken = span.of(text);
         // The lookups after this one need the capacity that is reserved for them.
         let fits = |end: usize| end + (length - at) * INLINE < MAX_IDS;
-        let value = if is_miss || !is_cached(key) { None } else { cache.get(key, hash) };
+        let value = if is_miss || !is_cacheable(key) { None } else { cache.get(key, hash) };
         let Some(ids) = value.as_ref().and_then(|value| cache.ids_of(value, pretoken)) else {
             let end = self.waiting + pretoken.len();
             if fits(end)
@@ -270,7 +270,7 @@ impl LookupBatch {
     /// first pass over rare scripts would take 1.2 to 2 times as long.
     fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {
         let ids = &self.ids[self.waiting..][..count];
-        if !is_cached(key) {
+        if !is_cacheable(key) {
             return;
         }
         if !self.predictor.is_streak() {

@@ -35,7 +35,7 @@ pub(in super::super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 const ROOMY: usize = 10;
 const FULL: usize = 14;
 
-/// Bytes and ids that are stored outside the table, for each of its buckets.
+/// At most so many bytes and ids are stored outside the table, for each of its buckets.
 const BYTES_PER_BUCKET: usize = 16;
 const IDS_PER_BUCKET: usize = 4;
 
@@ -80,7 +80,7 @@ pub(in super::super) struct PretokenCache {
     bytes: Vec<u8>,
     /// The ids of these pretokens, and of those with more ids than an entry holds.
     ids: Vec<TokenId>,
-    /// Ids that are stored outside the table, for each of its buckets.
+    /// At most so many ids are stored outside the table, for each of its buckets.
     ids_per_bucket: usize,
     budget: Arc<CacheBudget>,
     /// Bytes of the budget that this cache holds.
@@ -254,7 +254,8 @@ impl PretokenCache {
         }
         let is_long = pretoken.len() > SHORT;
         let is_spilled = is_long || ids.len() > INLINE;
-        // A batch may contain the same pretoken twice.
+        // The same pretoken may be twice in a batch; a short one would spill its ids twice. A long one is stored again,
+        // since the entry under its key may be another pretoken's.
         if is_spilled && !is_long && self.get(key, hash).is_some() {
             return;
         }
@@ -300,8 +301,8 @@ impl PretokenCache {
 
     /// By how many bits the table may grow, the most first. Growing moves all entries, and the pages of tables that
     /// were soon outgrown took 2 to 10 % of a first pass over ten megabytes. So small tables become sixteen times
-    /// as large, if half of the budget stays free for other workers and the miss rate is low; else four times, and
-    /// large ones twice, or less where the budget denies it.
+    /// as large, if half of the budget stays free for other workers and the miss rate is low, and else four times;
+    /// larger ones four times, and the largest twice. Where the budget denies a step, the next smaller one is tried.
     fn growth_steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
         let leap = || self.memory_of(bits + 4) - self.memory_of(bits);
@@ -337,8 +338,8 @@ impl PretokenCache {
         }
     }
 
-    /// Counts lookups, for [`Admission`]: of these, `misses` went to the model; `saved` is subtracted from the
-    /// misses.
+    /// Counts lookups, of which `misses` went to the model, for the counters of the tokenizer and for [`Admission`],
+    /// where `saved` is subtracted from the misses.
     #[inline]
     pub(in super::super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.lookups += lookups as u64;

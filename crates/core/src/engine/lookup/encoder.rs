@@ -3,7 +3,7 @@
 //! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a
 //! batch with lookups, whose entries are prefetched; then the hits are copied. Some misses are spelled at once; the
 //! others wait, perhaps over several batches, and are spelled together.
-//! It knows nothing of added tokens or normalization, and gives only the ids of pretokens.
+//! It knows nothing of added tokens. What normalizes a raw part that missed is behind the speller.
 use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};
@@ -22,7 +22,7 @@ use crate::span::Span;
 use crate::watch::Ticker;
 
 /// Raw segments that are found at once.
-const SEGMENTS: usize = 256;
+const RAW_SEGMENTS: usize = 256;
 
 /// The work of a lookup besides its bytes, in bytes.
 const WORK_OF_LOOKUP: usize = 16;
@@ -93,7 +93,7 @@ impl PretokenEncoder<'_, '_> {
         }
         self.batch.begin_text(text);
         self.batch.restart(spaced);
-        let (mut buffer, mut from) = ([0; SEGMENTS], spaced);
+        let (mut buffer, mut from) = ([0; RAW_SEGMENTS], spaced);
         while from < text.len() {
             let mut ends = segments.next_ends(text, from, &mut buffer);
             while let Some(&next) = ends.first() {
@@ -201,7 +201,7 @@ impl PretokenEncoder<'_, '_> {
         Ok(())
     }
 
-    /// Resolves the lookups of the batch and restarts it. While no miss is open, ids are given to the sink at once;
+    /// Resolves the lookups of the batch and restarts it. While no miss is queued, ids are given to the sink at once;
     /// after the last batch, and when no more can wait, all ids are.
     fn resolve_batch<S: IdSink>(
         &mut self,
@@ -255,9 +255,9 @@ impl PretokenEncoder<'_, '_> {
         if (is_last || !batch.may_wait()) && !batch.misses.is_resolved() {
             asked += batch.misses.resolve_all(&mut context)?;
         }
-        // Estimate of the calls of the model that the hits saved: one for every two ids beyond the first of each
-        // hit (for a long one, for every two ids). If at most an eighth of the lookups asked the model, as many are
-        // subtracted, so that this batch never raises the miss rate.
+        // Estimate of the calls of the model that hits saved: half as many as they have ids, without the first id of
+        // each that `emit_hits` emitted. If at most an eighth of the lookups asked the model, `saved` is `asked`, so
+        // that this batch never raises the miss rate.
         let saved = if asked > length / 8 { (batch.waiting - before - single) / 2 } else { asked };
         context.cache.record(length, asked, saved);
         Ok(())

@@ -9,14 +9,15 @@ use tokenmill_kernels::short_table::{self, Key, SHORT};
 /// The key of a pretoken that is not cached.
 pub(super) const UNCACHED: Key = 0;
 
-/// Set in the keys of segments where the vocabulary may give the same bytes other ids as a pretoken; other short
-/// segments share the keys of pretokens. Without other bits it marks a segment that is too long to be cached.
+/// Set in the keys of segments where the vocabulary may give the same bytes other ids than if they were a pretoken;
+/// other short segments share the keys of pretokens. Without other bits it marks a segment that is too long to be
+/// cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
-/// Set in the keys of short raw words, whose ids may differ from those of a pretoken with the same bytes.
+/// Set in the keys of short raw words and pieces, whose ids may differ from those of a pretoken with the same bytes.
 pub(super) const WORD: Key = 0x20 << 120;
 
-/// Flipped in the hash keys of longer raw words, for the same reason.
+/// Flipped in the hash keys of longer ones, for the same reason.
 const LONG_WORD: Key = 1 << 100;
 
 /// Longer pretokens hardly repeat and are not cached.
@@ -34,7 +35,7 @@ pub(super) fn is_segment(key: Key) -> bool {
 
 /// May the ids of a pretoken with this key be cached?
 #[inline]
-pub(in super::super) fn is_cached(key: Key) -> bool {
+pub(in super::super) fn is_cacheable(key: Key) -> bool {
     key & !SEGMENT != UNCACHED
 }
 

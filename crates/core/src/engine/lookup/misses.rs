@@ -1,18 +1,21 @@
 //! What happens to pretokens that miss the cache and are not spelled at once: they wait in the miss queue until
 //! they are resolved together.
+//!
 //! In: misses, and the number of waiting ids that precede each. Out: all ids in order; a miss gets the ids that the
 //! model gives to the pretoken alone. A repeat of the latest miss with the same hash bits takes its ids. Others are
-//! looked up in the static table, once their slot had time to be prefetched; misses that are not cached skip both.
-//! What is not found there waits to be merged side by side with others of about the same length, which take about as
-//! many steps. Such a merge takes a pretoken of up to 62 bytes ([`Widest`]) as a whole, unless it is a token by the
-//! rule for whole pretokens ([`Speller::canonical_for`]); a short one is not, or the static table had it. The rest is
-//! spelled one by one ([`Speller::spell`]). Ids that come after a miss wait with it, perhaps over several batches.
+//! looked up in the static table, once their slot had time to be prefetched; misses that may not be cached skip
+//! both. What is not found there waits to be merged side by side with others of about the same length, which take
+//! about as many steps. Such a merge takes a pretoken of up to 62 bytes ([`Widest`]) as a whole, unless it is a
+//! token by the rule for whole pretokens ([`Speller::canonical_for`]), which only one of more than 15 bytes need be
+//! asked: the static table has all shorter tokens. Raw parts are never merged so, since their models have no
+//! canonical merges. The rest is spelled one by one ([`Speller::spell`]). Ids that come after a miss wait with it,
+//! perhaps over several batches.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
 use super::cache::PretokenCache;
-use super::keys::{is_cached, is_segment};
+use super::keys::{is_cacheable, is_segment};
 use super::speller::Speller;
 use crate::aligned::Origins;
 use crate::engine::input::placed;
@@ -175,7 +178,7 @@ impl MissQueue {
 
     fn insert_into_cache(&self, miss: usize, text: &[u8], cache: &mut PretokenCache) {
         let PendingPretoken { key, hash, span, start, count, .. } = self.pending[miss];
-        if is_cached(key) {
+        if is_cacheable(key) {
             cache.insert(key, hash, span.of(text), &self.ids[start..start + count]);
         }
     }
@@ -191,7 +194,7 @@ impl MissQueue {
             if miss.is_resolved() {
                 continue;
             }
-            if is_cached(miss.key) {
+            if is_cacheable(miss.key) {
                 if self.dedup(index, text) {
                     continue;
                 }

@@ -6,7 +6,7 @@ use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
 use super::cache::PretokenCache;
-use super::keys::{SEGMENT, is_cached, is_segment, key_of, may_cache_word};
+use super::keys::{SEGMENT, is_cacheable, is_segment, key_of, may_cache_word};
 use super::static_table::StaticTable;
 use crate::aligned::Origins;
 use crate::engine::input::placed;
@@ -46,7 +46,7 @@ impl<'a> Speller<'a> {
             if pretoken.len() > SHORT { self.canonical_for(pretoken.of(text))? } else { return None };
         let same_as_pretokens = self.model.as_bpe()?.segments_encode_as_pretokens();
         let mark = if same_as_pretokens { 0 } else { SEGMENT };
-        Some(Segments { merges, pretokens: &text[..pretoken.end], text, mark, from: pretoken.start })
+        Some(Segments { merges, text_to_end: &text[..pretoken.end], text, mark, from: pretoken.start })
     }
 
     /// The ids of a pretoken that is in the cache or in the static table; they may be stored in `buffer`.
@@ -58,7 +58,7 @@ impl<'a> Speller<'a> {
         cache: &'c PretokenCache,
         buffer: &'c mut [TokenId; INLINE],
     ) -> Option<&'c [TokenId]> {
-        if !is_cached(key) {
+        if !is_cacheable(key) {
             return None;
         }
         let value = cache.get(key, hash).or_else(|| self.static_table.get(key, hash))?;
@@ -70,8 +70,8 @@ impl<'a> Speller<'a> {
     }
 
     /// Spells a pretoken into `buffer`, which has a place for each byte, if that costs less than a lookup in the
-    /// static table: if it falls into short runs of bytes, across whose ends nothing merges. Gives up at once if it
-    /// begins with two ASCII bytes, which counts as a failure. Returns the number of ids.
+    /// static table: if bytes merge only in short runs. Gives up at once, which counts as a failure, if its first two
+    /// bytes (or its only one) are ASCII. Returns the number of ids.
     #[inline(never)]
     pub(super) fn spell_byte_runs(self, pretoken: &[u8], key: Key, buffer: &mut [TokenId]) -> Option<usize> {
         if pretoken.iter().take(2).all(u8::is_ascii) {
@@ -122,7 +122,7 @@ impl<'a> Speller<'a> {
             }
             let start = ids.len();
             bpe.encode_segment(segment, merging, ids, ticker)?;
-            if is_cached(key) {
+            if is_cacheable(key) {
                 cache.insert(key, hash, segment, &ids[start..]);
             }
         }
@@ -173,7 +173,7 @@ impl Speller<'_> {
     ) -> Result<()> {
         let key = key_of(pretoken);
         let hash = short_table::hash(key);
-        if is_cached(key) {
+        if is_cacheable(key) {
             if let Some(value) = self.static_table.get(key, hash) {
                 return Ok(try_alloc::extend(ids, value.ids())?);
             }
@@ -197,7 +197,7 @@ impl Speller<'_> {
 pub(super) struct Segments<'a> {
     merges: &'a CanonicalMerges,
     /// The text up to the end of the pretoken.
-    pretokens: &'a [u8],
+    text_to_end: &'a [u8],
     /// The whole text: a key is read faster where bytes follow it.
     text: &'a [u8],
     mark: Key,
@@ -213,7 +213,7 @@ impl Segments<'_> {
     /// Takes the next segments, at most as many as `ends` has places, and returns where they end.
     #[inline]
     pub(super) fn next_ends<'e>(&mut self, ends: &'e mut [usize]) -> &'e [usize] {
-        let count = self.merges.cuts.next_batch(self.pretokens, self.from, ends);
+        let count = self.merges.cuts.next_batch(self.text_to_end, self.from, ends);
         self.from = if count > 0 { ends[count - 1] } else { self.from };
         &ends[..count]
     }
@@ -226,10 +226,10 @@ impl Iterator for Segments<'_> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let from = self.from;
-        if from >= self.pretokens.len() {
+        if from >= self.text_to_end.len() {
             return None;
         }
-        self.from = self.merges.cuts.next(self.pretokens, from);
+        self.from = self.merges.cuts.next(self.text_to_end, from);
         let key = match self.from - from {
             length @ 0..=SHORT => short_table::key_at(self.text, from, length) | self.mark,
             _ => SEGMENT,

@@ -1,9 +1,9 @@
 //! The static table: all short tokens that a pretoken may become as a whole, by their bytes.
 //!
-//! It is made when a tokenizer is compiled, shared by all workers, and never changes. Asked before the
-//! model is: by the miss queue, for the segments of a pretoken that is spelled by itself, and for a single pretoken.
-//! Only short ones can be found, and none under a key that is marked as a segment's. Words that are looked up before
-//! they are normalized are here under marked keys.
+//! It is made when a tokenizer is compiled or read from an image, shared by all workers, and never changes. It is
+//! asked before the model: by the miss queue, for the segments of a pretoken that is spelled by itself, for the
+//! pretokens of a raw part, and for a single pretoken. Only short ones can be found, and none under a key that is
+//! marked as a segment's. Raw words of WordPiece are here under marked keys.
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
@@ -25,7 +25,7 @@ pub(in super::super) struct StaticTable {
 }
 
 impl StaticTable {
-    /// The table of a model; empty for models other than byte-pair encoding, and WordPiece that looks words up.
+    /// The table of a model. It is empty, unless the model is BPE, or a WordPiece whose raw words are looked up.
     pub(in super::super) fn new(model: &Model, vocabulary: &Vocabulary, raw: Option<&Raw>) -> Self {
         let mut entries = Vec::new();
         match (raw, model) {
@@ -94,7 +94,7 @@ impl InImage for StaticTable {
     }
 }
 
-/// The key of a token that is not longer than one.
+/// The key of a token of 1 to 15 bytes; `None` for others.
 fn short_key(token: &[u8]) -> Option<Key> {
     (1..=SHORT).contains(&token.len()).then(|| short_table::key_at(token, 0, token.len()))
 }

@@ -30,7 +30,7 @@ impl PretokenSink for OneByOne {
     }
 }
 
-/// An engine with all bytes, and tokens of two to twenty letters, some of which cannot be merged from others. An
+/// An engine with all bytes, and tokens of two to twenty bytes, some of which cannot be merged from others. An
 /// empty pattern means no split.
 fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();

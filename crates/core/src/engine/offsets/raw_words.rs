@@ -9,7 +9,7 @@ use tokenmill_kernels::try_alloc;
 use super::spans::{Encoding, Spans};
 use crate::aligned::AlignedText;
 use crate::engine::Stages;
-use crate::engine::lookup::{PretokenCache, is_cached, key_of_long_word};
+use crate::engine::lookup::{PretokenCache, is_cacheable, key_of_long_word};
 use crate::engine::pipeline::Run;
 use crate::engine::raw::{RawWords, WordScratch, WordSpans, Words};
 use crate::engine::sink::SinkResult;
@@ -93,7 +93,7 @@ pub(super) fn encode_words(
             let mut missed = 0;
             for word in &batch[..starts.len()] {
                 let text = piece.slice(Span::new(word.start, word.end));
-                let value = if is_cached(word.key) { cache.get(word.key, word.hash) } else { None };
+                let value = if is_cacheable(word.key) { cache.get(word.key, word.hash) } else { None };
                 let hit = value.as_ref().and_then(|value| cache.ids_of(value, text.text.as_bytes()));
                 if let Some(items) = hit
                     && !(spans.keeps_words && has_surface(items))

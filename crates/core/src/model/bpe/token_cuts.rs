@@ -140,6 +140,11 @@ impl TokenCuts {
                 && before.is_ascii()
                 && let ascii @ WORTH_A_BLOCK.. = ascii_prefix(block)
             {
+                if *block == [before; BLOCK] && self.bytes.contains(before, before) {
+                    at = end_of_repeat(text, at, 1);
+                    left = CharBytes { bytes: u32::from(before), length: 1 };
+                    continue;
+                }
                 let mut cuts = self.cuts_before(before, block) & ((1 << ascii) - 1);
                 while cuts != 0 && count < ends.len() {
                     ends[count] = at + cuts.trailing_zeros() as usize;
@@ -175,11 +180,13 @@ impl TokenCuts {
     /// other bits have no meaning.
     #[inline]
     fn cuts_before(&self, before: u8, block: &[u8; BLOCK]) -> u32 {
-        let lefts = std::iter::once(&before).chain(block);
-        lefts
-            .zip(block)
-            .enumerate()
-            .fold(0, |cuts, (i, (&left, &right))| cuts | u32::from(!self.bytes.contains(left, right)) << i)
+        // The byte before each byte: the loop is unrolled, without a case for the first.
+        let lefts = (u128::from_le_bytes(*block) << 8 | u128::from(before)).to_le_bytes();
+        let mut cuts = 0;
+        for i in 0..BLOCK {
+            cuts |= u32::from(!self.bytes.contains(lefts[i], block[i])) << i;
+        }
+        cuts
     }
 
     /// Is there a cut between these two bytes, whatever surrounds them? `false` for bytes that are not ASCII.

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::{EDGES, scanner_patterns, spans, splitter};
 use crate::description::Split;
-use crate::pattern::{Splitter, known};
+use crate::pattern::{Splitter, named_splits};
 
 fn scanners() -> Vec<(String, Splitter)> {
     scanner_patterns().map(|pattern| (pattern.clone(), splitter(&pattern))).collect()
@@ -59,7 +59,7 @@ fn a_safe_cut_changes_no_pretoken_of_any_four_edges() {
 fn ordinary_text_has_a_safe_cut_before_most_words() {
     let text = "The quick brown fox, it's said, jumps over 13 lazy dogs.\n\nThen it rests. ".repeat(20);
     for name in ["gpt2", "cl100k", "o200k", "qwen2", "whitespace"] {
-        let splitter = Splitter::compile(&known::split_named(name).unwrap()).unwrap();
+        let splitter = Splitter::compile(&named_splits::split_named(name).unwrap()).unwrap();
         let count = check_all_cuts(&splitter, name, &text);
         assert!(count >= 20 * 10, "{name}: {count}");
         assert_eq!(splitter.safe_cut(&text, 4), Some(9), "{name}");
@@ -68,7 +68,7 @@ fn ordinary_text_has_a_safe_cut_before_most_words() {
 
 #[test]
 fn a_safe_cut_is_inside_the_text_on_a_character_boundary_and_not_far() {
-    let splitter = Splitter::compile(&known::split_named("cl100k").unwrap()).unwrap();
+    let splitter = Splitter::compile(&named_splits::split_named("cl100k").unwrap()).unwrap();
     assert_eq!(splitter.safe_cut("", 0), None);
     assert_eq!(splitter.safe_cut("a b", 0), Some(1));
     assert_eq!(splitter.safe_cut("a b", 2), None);
@@ -86,7 +86,7 @@ fn a_safe_cut_is_inside_the_text_on_a_character_boundary_and_not_far() {
 
 #[test]
 fn other_plans_have_no_safe_cut() {
-    for split in [Split::Whole, known::split_from(r"\w+\b"), known::split_from(r"(?<=a)b")] {
+    for split in [Split::Whole, named_splits::split_from(r"\w+\b"), named_splits::split_from(r"(?<=a)b")] {
         assert_eq!(Splitter::compile(&split).unwrap().safe_cut("a b a b", 1), None);
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::{Plan, Split, Splitter, expected, spans, splitter};
 use crate::error::{Error, Kind};
 use crate::pattern::engines::{Backtracking, Linear};
-use crate::pattern::known;
+use crate::pattern::named_splits;
 use crate::span::Span;
 
 fn error_of(pattern: &str) -> (String, Option<usize>, String) {
@@ -201,8 +201,8 @@ fn matches_far_apart_are_within_the_limit() {
 
 #[test]
 fn a_megabyte_of_one_character_ends_in_every_known_pattern() {
-    for name in known::NAMES {
-        let splitter = Splitter::compile(&known::split_named(name).unwrap()).unwrap();
+    for name in named_splits::NAMES {
+        let splitter = Splitter::compile(&named_splits::split_named(name).unwrap()).unwrap();
         for piece in
             [" ", "\n", "\r\n", "a", "A", "'", "1", "\u{301}", "\u{3000}", "中", "A\u{301}", " \n", "'s", "/"]
         {
@@ -220,7 +220,7 @@ fn a_megabyte_of_one_character_ends_in_every_known_pattern() {
 #[test]
 fn an_error_of_the_receiver_ends_the_walk() {
     for pattern in [r"\p{L}|\s", r"\w", r"(?<=a)b", "none"] {
-        let splitter = Splitter::compile(&known::split_from(pattern)).unwrap();
+        let splitter = Splitter::compile(&named_splits::split_from(pattern)).unwrap();
         let mut count = 0;
         let result = splitter.for_each("ab ab ab", |_| {
             count += 1;

@@ -12,7 +12,7 @@ mod translate;
 
 use std::collections::BTreeSet;
 
-use super::{Plan, Splitter, known};
+use super::{Plan, Splitter, named_splits};
 use crate::description::Split;
 use crate::error::Error;
 
@@ -90,7 +90,7 @@ const DEEPSEEK_V3: &str = concat!(
 
 /// The pattern that goes by this name.
 fn pattern_named(name: &str) -> String {
-    match known::split_named(name) {
+    match named_splits::split_named(name) {
         Some(Split::Pattern(pattern)) => pattern,
         other => panic!("{name} is {other:?}"),
     }
@@ -98,7 +98,7 @@ fn pattern_named(name: &str) -> String {
 
 /// Each known pattern once, then the variants.
 fn scanner_patterns() -> impl Iterator<Item = String> {
-    let known = known::NAMES.into_iter().filter(|&name| name != "none").map(pattern_named);
+    let known = named_splits::NAMES.into_iter().filter(|&name| name != "none").map(pattern_named);
     known.collect::<BTreeSet<_>>().into_iter().chain(VARIANTS.map(str::to_owned))
 }
 

@@ -2,13 +2,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::pattern::{Splitter, known};
+use crate::pattern::{Splitter, named_splits};
 
 /// Steps of every kind that only cuts.
 fn step() -> impl Strategy<Value = PreTokenizer> {
     let patterns =
         [r"\p{N}{1,3}", "[一-龥ぁ-ゖ]+", r"\p{Lu}+", r"\s+", "[0-9][0-9][0-9]", r"a*b|a", r"(?<=a)b"];
-    let known = ["gpt2", "cl100k", "o200k"].map(|name| match known::split_from(name) {
+    let known = ["gpt2", "cl100k", "o200k"].map(|name| match named_splits::split_from(name) {
         crate::description::Split::Pattern(pattern) => pattern,
         crate::description::Split::Whole => String::new(),
     });

@@ -2,7 +2,7 @@
 use super::{bpe, options, train};
 use crate::description::{Normalizer, Split, UnicodeTables};
 use crate::error::Kind;
-use crate::pattern::known::split_named;
+use crate::pattern::named_splits::split_named;
 use crate::train::{
     BpeOptions, CharacterOptions, CorpusFigures, Dialect, PretokenCounter, PretokenCounts, Score, Target,
     TieBreak, TrainAlphabet, TrainModel, TrainOptions, Trainer, UnigramOptions, WordPieceOptions,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use super::{bpe, options};
 use crate::description::{Description, Normalizer, Split, UnicodeTables};
 use crate::error::{Kind, Result};
-use crate::pattern::known;
+use crate::pattern::named_splits;
 use crate::train::{BpeOptions, TieBreak, TrainOptions, Trainer, TrainingReport};
 use crate::watch::{Unwatched, Watch, cancelled};
 
@@ -29,7 +29,7 @@ fn text(bytes: usize, mut seed: u32) -> String {
 fn with(tie: TieBreak, threads: usize, split: &str) -> TrainOptions {
     TrainOptions {
         num_threads: threads,
-        pre_tokenizer: known::split_named(split).unwrap().stages(),
+        pre_tokenizer: named_splits::split_named(split).unwrap().stages(),
         special_tokens: vec!["<s>".to_owned()],
         ..bpe(300, BpeOptions { tie_break: tie, ..BpeOptions::default() })
     }

@@ -8,7 +8,7 @@ use tokenmill_core::description::{Additions, Role, Split};
 use tokenmill_core::engine::{DecodeOptions, Special, Undefined};
 use tokenmill_core::error::{Error, Kind};
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::pattern::known;
+use tokenmill_core::pattern::named_splits;
 use tokenmill_io::Format;
 use tokenmill_kernels::MadeOnce;
 
@@ -195,18 +195,18 @@ pub(crate) fn given_split(py: Python<'_>, argument: &Given<'_>) -> PyResult<Name
 pub(crate) fn split(py: Python<'_>, text: &str) -> PyResult<NamedSplit> {
     let like_a_name =
         text.len() > 1 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    if like_a_name && known::split_named(text).is_none() {
-        let meant = known::NAMES.iter().find(|name| text.starts_with(**name));
+    if like_a_name && named_splits::split_named(text).is_none() {
+        let meant = named_splits::NAMES.iter().find(|name| text.starts_with(**name));
         let meant = meant.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
         let reason = format!(
             "no split goes by this name{meant}; known are {}; a regular expression that matches just this text is \
              written (?:{text})",
-            known::NAMES.join(", ")
+            named_splits::NAMES.join(", ")
         );
         let kind = Kind::Pattern { pattern: text.to_owned(), position: None, searched_from: None, reason };
         return Err(raise(py, kind.into()));
     }
-    Ok(NamedSplit { split: known::split_from(text), name: known::name_given(text) })
+    Ok(NamedSplit { split: named_splits::split_from(text), name: named_splits::name_given(text) })
 }
 
 /// `special_tokens=`: a sequence of literals, or a mapping from literals to ids.
