@@ -116,7 +116,7 @@ pub enum Plan {
     /// A deterministic automaton over character classes.
     Automaton {
         /// May a search read far beyond the match that it finds? If not, it takes linear time.
-        reads_far: bool,
+        reads_past_match: bool,
     },
     /// A regex engine in which every search is linear in the text that it reads.
     Linear,
@@ -207,8 +207,8 @@ impl Splitter {
     #[inline]
     pub fn work_of(&self, pretokens: usize, bytes: usize) -> usize {
         match self.plan() {
-            Plan::Whole | Plan::Scanner | Plan::Automaton { reads_far: false } => bytes,
-            Plan::Automaton { reads_far: true } | Plan::Linear | Plan::Backtracking => {
+            Plan::Whole | Plan::Scanner | Plan::Automaton { reads_past_match: false } => bytes,
+            Plan::Automaton { reads_past_match: true } | Plan::Linear | Plan::Backtracking => {
                 bytes + pretokens * SEARCH_WORK
             }
         }
@@ -219,7 +219,9 @@ impl Splitter {
         match &self.engine {
             Engine::Whole => Plan::Whole,
             Engine::Scanner(_) | Engine::CustomScanner(_) => Plan::Scanner,
-            Engine::Automaton(automaton) => Plan::Automaton { reads_far: automaton.reads_far() },
+            Engine::Automaton(automaton) => {
+                Plan::Automaton { reads_past_match: automaton.reads_past_match() }
+            }
             Engine::Linear(_) => Plan::Linear,
             Engine::Backtracking(_) => Plan::Backtracking,
             Engine::Sequence(sequence) => sequence.plan(),

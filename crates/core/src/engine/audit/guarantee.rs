@@ -56,12 +56,12 @@ fn of_plan(plan: Plan) -> Promise {
             Guarantee::Linear,
             "a scanner over classes of characters goes forward only, and back by a fixed number of them",
         ),
-        Plan::Automaton { reads_far: false } => promise(
+        Plan::Automaton { reads_past_match: false } => promise(
             Guarantee::Linear,
             "an automaton reads a few characters beyond what it matches; searches that find nothing and look-around \
              take a pass each",
         ),
-        Plan::Automaton { reads_far: true } | Plan::Linear => promise(
+        Plan::Automaton { reads_past_match: true } | Plan::Linear => promise(
             Guarantee::Quadratic,
             "each search for a match is linear, but it may read far beyond the match, and what it has read is read \
              again by the next one",

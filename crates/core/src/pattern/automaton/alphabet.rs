@@ -13,8 +13,9 @@ use crate::pattern::syntax::Node;
 /// A set of numbers: bit `n` is number `n`.
 pub(super) type Set = u128;
 
-/// The number that stands for the edge of a text in sets: there is no character. In symbols it is [`Alphabet::len`].
-pub(super) const EDGE: usize = Set::BITS as usize - 1;
+/// The number that stands in sets for the start and the end of a text, where there is no character. In symbols the end
+/// of the input is [`Alphabet::len`].
+pub(super) const NO_CHARACTER: usize = Set::BITS as usize - 1;
 
 /// The most classes that a pattern may name.
 const MAX_NAMED: usize = 64;
@@ -22,7 +23,7 @@ const MAX_NAMED: usize = 64;
 #[derive(Debug)]
 pub(super) struct Alphabet {
     pub(super) classes: Classes,
-    /// How many numbers there are, that of the edge not counted.
+    /// How many numbers there are, without [`NO_CHARACTER`].
     pub(super) len: usize,
     named: Vec<(ClassUnicode, Set)>,
 }
@@ -50,7 +51,7 @@ impl Alphabet {
             if from < at {
                 let next = numbers.len();
                 let number = *numbers.entry(held).or_insert(next as u8);
-                if numbers.len() > EDGE {
+                if numbers.len() > NO_CHARACTER {
                     return None;
                 }
                 flat[from as usize..at as usize].fill(number);

@@ -7,15 +7,15 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use super::alphabet::{Alphabet, EDGE, Set};
+use super::alphabet::{Alphabet, NO_CHARACTER, Set};
 use super::nfa::{Condition, Nfa, Side, State};
 
 /// The most entries of a table, and the most work of making one.
 const MAX_ENTRIES: usize = 1 << 18;
 const MAX_WORK: usize = 1 << 22;
 
-/// The most sets that conditions may ask of the character consumed last: the bits of a context.
-const MAX_ASKED: usize = u64::BITS as usize;
+/// The most sets that conditions may test the character consumed last for: the bits of a context.
+const MAX_CONTEXT_SETS: usize = u64::BITS as usize;
 
 /// The most passes over a table to see how far states read.
 const MAX_PASSES: usize = 16;
@@ -31,44 +31,44 @@ pub(super) const DEAD: u32 = 0;
 
 /// How states are made deterministic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MatchKind {
     /// The match that backtracking would prefer, from a given position on.
-    Preferred,
+    LeftmostFirst,
     /// Does any match end here, wherever it started?
-    Any,
+    All,
 }
 
 /// A deterministic automaton. A state is the number of its first entry.
 #[derive(Debug)]
 pub(super) struct Dfa {
     entries: Vec<u32>,
-    /// The class that stands for the edge of a text in symbols.
-    edge_symbol: usize,
+    /// The class that stands for the end of the input in symbols.
+    end_of_input: usize,
     /// The bits of a symbol that are the class.
     class_bits: u32,
     /// The entries of one state.
     stride: usize,
-    /// The first state, for each class of the character consumed before, or [`EDGE`].
+    /// The first state, for each class of the character consumed before, or [`NO_CHARACTER`].
     starts: Vec<u32>,
-    may_read_on: bool,
-    reads_far: bool,
+    has_long_failures: bool,
+    reads_past_match: bool,
 }
 
 impl Dfa {
-    /// Symbols have a bit for each of the first `label_count` look-arounds. `None` if the table would be too large.
+    /// Symbols have a bit for each of the first `look_count` look-arounds. `None` if the table would be too large.
     pub(super) fn new(
         nfa: &Nfa,
         alphabet: &Alphabet,
-        label_count: usize,
+        look_count: usize,
         backwards: bool,
-        kind: Kind,
+        kind: MatchKind,
     ) -> Option<Self> {
         let class_bits = (alphabet.len + 1).next_power_of_two().trailing_zeros();
         // The number of entries of a state is even, so that the lowest bit of its number is free.
-        let stride = 1_usize << (class_bits as usize + label_count);
+        let stride = 1_usize << (class_bits as usize + look_count);
         let mut states = States::new(nfa, backwards, kind)?;
-        let mut starts = vec![DEAD; EDGE + 1];
-        for class in (0..alphabet.len).chain([EDGE]) {
+        let mut starts = vec![DEAD; NO_CHARACTER + 1];
+        for class in (0..alphabet.len).chain([NO_CHARACTER]) {
             starts[class] = (states.number(vec![nfa.start], class) * stride) as u32;
         }
         let mut entries = vec![DEAD; stride];
@@ -81,25 +81,32 @@ impl Dfa {
             }
             entries.resize((state + 1) * stride, DEAD);
             let row = &mut entries[state * stride..];
-            for labels in 0..1 << label_count {
+            for looks in 0..1 << look_count {
                 for class in 0..=alphabet.len {
                     let (next, is_match) =
-                        states.step(state, if class < alphabet.len { class } else { EDGE }, labels)?;
-                    row[class | labels << class_bits] = (next * stride) as u32 | u32::from(is_match);
+                        states.step(state, if class < alphabet.len { class } else { NO_CHARACTER }, looks)?;
+                    row[class | looks << class_bits] = (next * stride) as u32 | u32::from(is_match);
                 }
             }
         }
-        let edge_symbol = alphabet.len;
-        let mut dfa =
-            Self { entries, edge_symbol, class_bits, stride, starts, may_read_on: true, reads_far: true };
+        let end_of_input = alphabet.len;
+        let mut dfa = Self {
+            entries,
+            end_of_input,
+            class_bits,
+            stride,
+            starts,
+            has_long_failures: true,
+            reads_past_match: true,
+        };
         let in_vain = dfa.read_before_match(true);
         let is_far = |entry: u32| in_vain[entry as usize / stride].is_none_or(|read| read > FEW);
-        dfa.may_read_on = dfa.starts.iter().any(|&state| is_far(state));
-        dfa.reads_far = dfa.entries.iter().any(|&entry| entry & MATCH != 0 && is_far(entry));
+        dfa.has_long_failures = dfa.starts.iter().any(|&state| is_far(state));
+        dfa.reads_past_match = dfa.entries.iter().any(|&entry| entry & MATCH != 0 && is_far(entry));
         Some(dfa)
     }
 
-    /// The first state after a character of this class was consumed. [`EDGE`] stands for none.
+    /// The first state after a character of this class was consumed. [`NO_CHARACTER`] stands for none.
     #[inline]
     pub(super) fn start(&self, class: usize) -> u32 {
         self.starts[class]
@@ -112,26 +119,26 @@ impl Dfa {
         starts.any(|&start| symbols.clone().any(|symbol| self.entries[start as usize + symbol] != DEAD))
     }
 
-    /// The class that stands for the edge of a text in symbols.
+    /// The class that stands for the end of the input in symbols.
     #[inline]
-    pub(super) fn edge_symbol(&self) -> usize {
-        self.edge_symbol
+    pub(super) fn end_of_input(&self) -> usize {
+        self.end_of_input
     }
 
     /// The state after a symbol, and [`MATCH`] if a match ends before its character.
     #[inline]
-    pub(super) fn entry(&self, state: u32, class: usize, labels: u8) -> u32 {
-        self.entries[state as usize + (class | usize::from(labels) << self.class_bits)]
+    pub(super) fn entry(&self, state: u32, class: usize, looks: u8) -> u32 {
+        self.entries[state as usize + (class | usize::from(looks) << self.class_bits)]
     }
 
     /// May a search read more than a few characters before it finds a match, or finds that there is none?
-    pub(super) fn may_read_on(&self) -> bool {
-        self.may_read_on
+    pub(super) fn has_long_failures(&self) -> bool {
+        self.has_long_failures
     }
 
     /// May a search read more than a few characters beyond the match that it finds?
-    pub(super) fn reads_far(&self) -> bool {
-        self.reads_far
+    pub(super) fn reads_past_match(&self) -> bool {
+        self.reads_past_match
     }
 
     /// The entries of all states, [`Self::stride`] for each.
@@ -157,13 +164,13 @@ impl Dfa {
         let of_state = |read: &[Option<usize>], state: usize| {
             let row = self.entries[state * self.stride..][..self.stride].iter().enumerate();
             let mut used =
-                row.filter(|(symbol, _)| symbol & ((1 << self.class_bits) - 1) <= self.edge_symbol);
+                row.filter(|(symbol, _)| symbol & ((1 << self.class_bits) - 1) <= self.end_of_input);
             used.try_fold(0, |most: usize, (_, &entry)| match entry & MATCH {
                 0 => Some(most.max(read[entry as usize / self.stride]? + 1)),
                 _ => Some(most),
             })
         };
-        // Later states mostly lie behind earlier ones.
+        // Most edges lead from earlier states to later ones.
         for _ in 0..MAX_PASSES {
             let mut has_changed = false;
             for state in (1..read.len()).rev().filter(|&state| read[state].is_none()).collect::<Vec<_>>() {
@@ -181,13 +188,13 @@ impl Dfa {
 /// The states that were found, each with the threads of the nondeterministic automaton that are alive in it.
 struct States<'a> {
     nfa: &'a Nfa,
-    kind: Kind,
-    /// The side of the character that was consumed last.
-    behind: Side,
-    /// The sets that conditions ask of the character consumed last. The context of a state has a bit for each.
-    asked: Vec<Set>,
-    /// Does a state reach such a condition before it consumes a character?
-    asks: Vec<bool>,
+    kind: MatchKind,
+    /// The side of a position on which the character lies that was consumed last.
+    consumed_side: Side,
+    /// The sets that conditions test the character consumed last for. The context of a state has a bit for each.
+    context_sets: Vec<Set>,
+    /// For each state of the nondeterministic automaton: does it reach such a condition without consuming a character?
+    needs_context: Vec<bool>,
     /// The threads in order of preference, before any condition is tested, and the context.
     all: Vec<(Vec<usize>, u64)>,
     numbers: HashMap<(Vec<usize>, u64), usize, FixedState>,
@@ -198,35 +205,47 @@ struct States<'a> {
 }
 
 impl<'a> States<'a> {
-    /// `None` if there are too many sets to ask for.
-    fn new(nfa: &'a Nfa, backwards: bool, kind: Kind) -> Option<Self> {
-        let behind = if backwards { Side::After } else { Side::Before };
-        let mut asked: Vec<Set> = Vec::new();
-        let mut asks = vec![false; nfa.states.len()];
-        // A condition may stand behind several branches, and states are in no order: repeat until nothing changes.
+    /// `None` if conditions test for too many sets.
+    fn new(nfa: &'a Nfa, backwards: bool, kind: MatchKind) -> Option<Self> {
+        let consumed_side = if backwards { Side::After } else { Side::Before };
+        let mut context_sets: Vec<Set> = Vec::new();
+        let mut needs_context = vec![false; nfa.states.len()];
+        // Several branches may lead to a condition, and states are in no order: repeat until nothing changes.
         let mut is_done = false;
         while !is_done {
             is_done = true;
-            for (at, state) in nfa.states.iter().enumerate().filter(|(at, _)| !asks[*at]).collect::<Vec<_>>()
+            for (at, state) in
+                nfa.states.iter().enumerate().filter(|(at, _)| !needs_context[*at]).collect::<Vec<_>>()
             {
-                asks[at] = match state {
-                    State::When(Condition::Beside(side, set), _) if *side == behind => {
-                        asked.extend((!asked.contains(set)).then_some(*set));
+                needs_context[at] = match state {
+                    State::When(Condition::Beside(side, set), _) if *side == consumed_side => {
+                        context_sets.extend((!context_sets.contains(set)).then_some(*set));
                         true
                     }
-                    State::When(_, next) => asks[*next],
-                    State::Branch(branches) => branches.iter().any(|next| asks[*next]),
+                    State::When(_, next) => needs_context[*next],
+                    State::Branch(branches) => branches.iter().any(|next| needs_context[*next]),
                     State::Consume(..) | State::Match => false,
                 };
-                is_done &= !asks[at];
+                is_done &= !needs_context[at];
             }
         }
-        if asked.len() > MAX_ASKED {
+        if context_sets.len() > MAX_CONTEXT_SETS {
             return None;
         }
         let (seen, queued) = (vec![false; nfa.states.len()], vec![false; nfa.states.len()]);
         let (all, numbers) = (vec![(Vec::new(), 0)], HashMap::default());
-        Some(Self { nfa, kind, behind, asked, asks, all, numbers, seen, queued, work: 0 })
+        Some(Self {
+            nfa,
+            kind,
+            consumed_side,
+            context_sets,
+            needs_context,
+            all,
+            numbers,
+            seen,
+            queued,
+            work: 0,
+        })
     }
 
     /// The number of the state with these threads, after a character of this class.
@@ -234,8 +253,8 @@ impl<'a> States<'a> {
         if threads.is_empty() {
             return DEAD as usize;
         }
-        let context = if threads.iter().any(|thread| self.asks[*thread]) {
-            self.asked.iter().rev().fold(0, |bits, set| bits << 1 | (set >> class & 1) as u64)
+        let context = if threads.iter().any(|thread| self.needs_context[*thread]) {
+            self.context_sets.iter().rev().fold(0, |bits, set| bits << 1 | (set >> class & 1) as u64)
         } else {
             0
         };
@@ -246,9 +265,9 @@ impl<'a> States<'a> {
         })
     }
 
-    /// The next state, and whether the pattern matches before a character of this class. `None` if this takes too
-    /// much work.
-    fn step(&mut self, state: usize, class: usize, labels: usize) -> Option<(usize, bool)> {
+    /// The next state, and whether the pattern matches before a character of this class where these look-arounds hold.
+    /// `None` if this takes too much work.
+    fn step(&mut self, state: usize, class: usize, looks: usize) -> Option<(usize, bool)> {
         let (threads, context) = self.all[state].clone();
         self.seen.fill(false);
         self.queued.fill(false);
@@ -264,13 +283,13 @@ impl<'a> States<'a> {
                 State::Match => {
                     is_match = true;
                     // All threads that are left are less preferred.
-                    if self.kind == Kind::Preferred {
+                    if self.kind == MatchKind::LeftmostFirst {
                         break;
                     }
                 }
                 State::Branch(branches) => stack.extend(branches.iter().rev()),
                 State::When(condition, then) => {
-                    if self.holds(*condition, context, class, labels) {
+                    if self.holds(*condition, context, class, looks) {
                         stack.push(*then);
                     }
                 }
@@ -281,21 +300,21 @@ impl<'a> States<'a> {
                 }
             }
         }
-        if self.kind == Kind::Any {
+        if self.kind == MatchKind::All {
             next.push(self.nfa.start);
             next.sort_unstable();
             next.dedup();
         }
         (self.work <= MAX_WORK)
-            .then(|| (if class == EDGE { DEAD as usize } else { self.number(next, class) }, is_match))
+            .then(|| (if class == NO_CHARACTER { DEAD as usize } else { self.number(next, class) }, is_match))
     }
 
-    fn holds(&self, condition: Condition, context: u64, class: usize, labels: usize) -> bool {
+    fn holds(&self, condition: Condition, context: u64, class: usize, looks: usize) -> bool {
         match condition {
-            Condition::Label(label, holds) => (labels >> label & 1 == 1) == holds,
-            Condition::Beside(side, set) if side != self.behind => set >> class & 1 == 1,
+            Condition::LookAround { index, negated } => (looks >> index & 1 == 1) != negated,
+            Condition::Beside(side, set) if side != self.consumed_side => set >> class & 1 == 1,
             Condition::Beside(_, set) => {
-                let bit = self.asked.iter().position(|asked| *asked == set);
+                let bit = self.context_sets.iter().position(|tested| *tested == set);
                 bit.is_some_and(|bit| context >> bit & 1 == 1)
             }
         }

@@ -8,16 +8,16 @@
 //! time together: if each may read more than a few characters, and they have read more than the length of the text, the
 //! positions where matches start are found in one pass from its end.
 mod alphabet;
-mod chained;
 mod dfa;
 mod nfa;
+mod split_table;
 
 use tokenmill_kernels::try_alloc;
 
-use self::alphabet::{Alphabet, EDGE};
-use self::chained::{CUT, Chained, UNKNOWN};
-use self::dfa::{DEAD, Dfa, Kind, MATCH};
+use self::alphabet::{Alphabet, NO_CHARACTER};
+use self::dfa::{DEAD, Dfa, MATCH, MatchKind};
 use self::nfa::{Nfa, Side, may_be_empty};
+use self::split_table::{CUT, SplitTable, UNKNOWN};
 use super::classes::Classes;
 use super::engines::Tiler;
 use super::syntax::Node;
@@ -28,7 +28,7 @@ use crate::span::Span;
 const ENDS_BATCH: usize = 128;
 const FULL: usize = ENDS_BATCH - 2;
 
-/// The bit of the labels of a position that says: a match starts here.
+/// The bit of a position that says: a match starts here.
 const STARTS: u8 = 1 << 7;
 
 /// A compiled pattern. Immutable and safe to share between threads.
@@ -37,11 +37,11 @@ pub(super) struct Automaton {
     classes: Classes,
     dfa: Dfa,
     /// There unless a match depends on the character before it, or may be empty.
-    chained: Option<Chained>,
+    split_table: Option<SplitTable>,
     /// One for each look-around of more than one character, each after those that it needs.
-    passes: Vec<Pass>,
+    passes: Vec<LookAroundPass>,
     /// Finds where matches start. There if a search may read more than a few characters and find nothing.
-    starts: Option<Pass>,
+    starts: Option<LookAroundPass>,
     /// For each ASCII character, whether a match may start with it.
     may_start: [bool; 128],
     /// Does any search look at the character before it?
@@ -52,18 +52,18 @@ pub(super) struct Automaton {
 
 /// Decides for each position of a text whether something matches on one side of it.
 #[derive(Debug)]
-struct Pass {
+struct LookAroundPass {
     dfa: Dfa,
     side: Side,
     /// The bit that is set where it does.
     bit: u8,
 }
 
-/// What is known of a text that is searched.
+/// For each byte position of a text, which look-arounds hold there.
 #[derive(Debug, Default)]
-struct Known {
+struct PositionBits {
     /// For each position, the bits of the passes that match there. Empty as long as no pass was run.
-    labels: Vec<u8>,
+    bits: Vec<u8>,
     /// Was the pass that finds where matches start run?
     has_starts: bool,
     /// The bytes that searches have read without finding a match.
@@ -78,45 +78,45 @@ impl Automaton {
         let alphabet = Alphabet::new(node)?;
         let mut looks = Vec::new();
         let forwards = Nfa::new(node, &alphabet, false, &mut looks)?;
-        let dfa = Dfa::new(&forwards, &alphabet, looks.len(), false, Kind::Preferred)?;
-        let pass = |nfa: &Nfa, side, labels, bit| {
-            let dfa = Dfa::new(nfa, &alphabet, labels, side == Side::After, Kind::Any)?;
-            Some(Pass { dfa, side, bit })
+        let dfa = Dfa::new(&forwards, &alphabet, looks.len(), false, MatchKind::LeftmostFirst)?;
+        let pass = |nfa: &Nfa, side, look_count, bit| {
+            let dfa = Dfa::new(nfa, &alphabet, look_count, side == Side::After, MatchKind::All)?;
+            Some(LookAroundPass { dfa, side, bit })
         };
-        let starts = if dfa.may_read_on() {
+        let starts = if dfa.has_long_failures() {
             let backwards = Nfa::new(node, &alphabet, true, &mut looks)?;
             Some(pass(&backwards, Side::After, looks.len(), STARTS)?)
         } else {
             None
         };
         let passes =
-            looks.iter().enumerate().map(|(label, look)| pass(&look.nfa, look.side, label, 1 << label));
+            looks.iter().enumerate().map(|(index, look)| pass(&look.nfa, look.side, index, 1 << index));
         let passes = passes.collect::<Option<_>>()?;
-        let looks_behind = (0..alphabet.len).any(|class| dfa.start(class) != dfa.start(EDGE));
+        let looks_behind = (0..alphabet.len).any(|class| dfa.start(class) != dfa.start(NO_CHARACTER));
         let may_be_empty = may_be_empty(node);
-        let chained = Chained::new(&dfa, looks_behind, may_be_empty);
+        let split_table = SplitTable::new(&dfa, looks_behind, may_be_empty);
         let may_start = std::array::from_fn(|ascii| {
             may_be_empty || dfa.may_start(usize::from(alphabet.classes.of(ascii as u32)))
         });
         let classes = alphabet.classes;
-        Some(Self { classes, dfa, chained, passes, starts, may_start, looks_behind, may_be_empty })
+        Some(Self { classes, dfa, split_table, passes, starts, may_start, looks_behind, may_be_empty })
     }
 
     /// May a search read more than a few characters beyond the match that it finds?
-    pub(super) fn reads_far(&self) -> bool {
-        self.dfa.reads_far()
+    pub(super) fn reads_past_match(&self) -> bool {
+        self.dfa.reads_past_match()
     }
 
     pub(super) fn for_each_match<F>(&self, text: &str, emit: &mut F) -> Result<()>
     where
         F: FnMut(Span, bool) -> Result<()>,
     {
-        let mut known = self.known(text)?;
+        let mut position_bits = self.position_bits(text)?;
         let mut tiler = Tiler::new(emit);
         let mut at = 0;
-        // The end of the last match; an empty one directly behind it does not count.
+        // The end of the last match; an empty one directly after it does not count.
         let mut last_end = None;
-        while let Some((start, end)) = self.find(text, at, &mut known)? {
+        while let Some((start, end)) = self.find(text, at, &mut position_bits)? {
             if start < end || last_end != Some(end) {
                 tiler.matched(start, end)?;
                 last_end = Some(end);
@@ -136,21 +136,21 @@ impl Automaton {
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
-        let chained = self.chained.as_ref()?;
-        Some(self.known(text).and_then(|known| {
-            if known.labels.is_empty() {
-                self.chain::<false, _>(chained, text, known, emit)
+        let table = self.split_table.as_ref()?;
+        Some(self.position_bits(text).and_then(|position_bits| {
+            if position_bits.bits.is_empty() {
+                self.split_by_table::<false, _>(table, text, position_bits, emit)
             } else {
-                self.chain::<true, _>(chained, text, known, emit)
+                self.split_by_table::<true, _>(table, text, position_bits, emit)
             }
         }))
     }
 
-    fn chain<const LABELS: bool, F>(
+    fn split_by_table<const HAS_LOOKS: bool, F>(
         &self,
-        chained: &Chained,
+        table: &SplitTable,
         text: &str,
-        mut known: Known,
+        mut position_bits: PositionBits,
         emit: &mut F,
     ) -> Result<()>
     where
@@ -162,11 +162,11 @@ impl Automaton {
         let mut done = 0;
         while done < bytes.len() {
             // Where matches start is only looked up if most searches would find nothing.
-            let (mut at, mut state) = (done, if known.has_starts { UNKNOWN } else { chained.begin });
+            let (mut at, mut state) = (done, if position_bits.has_starts { UNKNOWN } else { table.begin });
             while state != UNKNOWN && at < bytes.len() && count < FULL {
                 let (class, width) = self.classes.at(bytes, at);
-                let label = if LABELS { known.labels[at] } else { 0 };
-                let entry = chained.entry(state, usize::from(class), label);
+                let looks = if HAS_LOOKS { position_bits.bits[at] } else { 0 };
+                let entry = table.entry(state, usize::from(class), looks);
                 ends[count] = at;
                 count += (entry & CUT) as usize;
                 state = entry & !CUT;
@@ -174,7 +174,8 @@ impl Automaton {
             }
             done = ends[..count].last().copied().unwrap_or(done);
             if count < FULL {
-                let (start, end) = self.find(text, done, &mut known)?.unwrap_or((text.len(), text.len()));
+                let (start, end) =
+                    self.find(text, done, &mut position_bits)?.unwrap_or((text.len(), text.len()));
                 for end in [start, end] {
                     ends[count] = end;
                     count += usize::from(end > done);
@@ -189,20 +190,25 @@ impl Automaton {
         emit(&ends[..count])
     }
 
-    /// What is known of a text before it is searched.
-    fn known(&self, text: &str) -> Result<Known> {
-        let mut known = Known::default();
+    /// Runs the passes that decide look-arounds over a text.
+    fn position_bits(&self, text: &str) -> Result<PositionBits> {
+        let mut position_bits = PositionBits::default();
         for pass in &self.passes {
-            known.add(pass, &self.classes, text)?;
+            position_bits.add(pass, &self.classes, text)?;
         }
-        Ok(known)
+        Ok(position_bits)
     }
 
     /// The first match that starts at `at` or later.
-    fn find(&self, text: &str, mut at: usize, known: &mut Known) -> Result<Option<(usize, usize)>> {
+    fn find(
+        &self,
+        text: &str,
+        mut at: usize,
+        position_bits: &mut PositionBits,
+    ) -> Result<Option<(usize, usize)>> {
         while at < text.len() || (at == text.len() && self.may_be_empty) {
-            if known.has_starts {
-                match known.labels[at..].iter().position(|labels| labels & STARTS != 0) {
+            if position_bits.has_starts {
+                match position_bits.bits[at..].iter().position(|bits| bits & STARTS != 0) {
                     Some(distance) => at += distance,
                     None => break,
                 }
@@ -216,19 +222,19 @@ impl Automaton {
             let found = if self.passes.is_empty() {
                 self.search::<false>(text, at, &[])
             } else {
-                self.search::<true>(text, at, &known.labels)
+                self.search::<true>(text, at, &position_bits.bits)
             };
             let read_to = match found {
                 Found::Match(end) => return Ok(Some((at, end))),
                 Found::Nothing { read_to } => read_to,
             };
-            known.wasted += read_to - at;
+            position_bits.wasted += read_to - at;
             if let Some(starts) = &self.starts
-                && known.wasted > text.len()
-                && !known.has_starts
+                && position_bits.wasted > text.len()
+                && !position_bits.has_starts
             {
-                known.add(starts, &self.classes, text)?;
-                known.has_starts = true;
+                position_bits.add(starts, &self.classes, text)?;
+                position_bits.has_starts = true;
             }
             at += text[at..].chars().next().map_or(1, char::len_utf8);
         }
@@ -237,19 +243,19 @@ impl Automaton {
 
     /// The match that starts at `at`.
     #[inline]
-    fn search<const LABELS: bool>(&self, text: &str, at: usize, labels: &[u8]) -> Found {
+    fn search<const HAS_LOOKS: bool>(&self, text: &str, at: usize, position_bits: &[u8]) -> Found {
         let bytes = text.as_bytes();
-        let before = if self.looks_behind { self.class_before(text, at) } else { EDGE };
+        let before = if self.looks_behind { self.class_before(text, at) } else { NO_CHARACTER };
         let mut state = self.dfa.start(before);
         let (mut position, mut end) = (at, None);
         loop {
             let (class, width) = if position < bytes.len() {
                 self.classes.at(bytes, position)
             } else {
-                (self.dfa.edge_symbol() as u8, 0)
+                (self.dfa.end_of_input() as u8, 0)
             };
-            let label = if LABELS { labels[position] & !STARTS } else { 0 };
-            let entry = self.dfa.entry(state, usize::from(class), label);
+            let looks = if HAS_LOOKS { position_bits[position] & !STARTS } else { 0 };
+            let entry = self.dfa.entry(state, usize::from(class), looks);
             if entry & MATCH != 0 {
                 end = Some(position);
             }
@@ -267,7 +273,7 @@ impl Automaton {
 
     fn class_before(&self, text: &str, at: usize) -> usize {
         let before = text[..at].chars().next_back();
-        before.map_or(EDGE, |c| usize::from(self.classes.of(u32::from(c))))
+        before.map_or(NO_CHARACTER, |c| usize::from(self.classes.of(u32::from(c))))
     }
 }
 
@@ -279,18 +285,18 @@ enum Found {
     Nothing { read_to: usize },
 }
 
-impl Known {
+impl PositionBits {
     /// Sets the bit of a pass wherever it matches.
-    fn add(&mut self, pass: &Pass, classes: &Classes, text: &str) -> Result<()> {
-        if self.labels.is_empty() {
-            self.labels = try_alloc::filled(0, text.len() + 1)?;
+    fn add(&mut self, pass: &LookAroundPass, classes: &Classes, text: &str) -> Result<()> {
+        if self.bits.is_empty() {
+            self.bits = try_alloc::filled(0, text.len() + 1)?;
         }
         let bytes = text.as_bytes();
-        let mut state = pass.dfa.start(EDGE);
+        let mut state = pass.dfa.start(NO_CHARACTER);
         let mut step = |at: usize, class: usize| {
-            let labels = &mut self.labels[at];
-            let entry = pass.dfa.entry(state, class, *labels & !STARTS & (pass.bit - 1));
-            *labels |= if entry & MATCH != 0 { pass.bit } else { 0 };
+            let bits = &mut self.bits[at];
+            let entry = pass.dfa.entry(state, class, *bits & !STARTS & (pass.bit - 1));
+            *bits |= if entry & MATCH != 0 { pass.bit } else { 0 };
             state = entry & !MATCH;
         };
         match pass.side {
@@ -301,7 +307,7 @@ impl Known {
                     step(at, usize::from(class));
                     at += width;
                 }
-                step(at, pass.dfa.edge_symbol());
+                step(at, pass.dfa.end_of_input());
             }
             Side::After => {
                 let mut at = bytes.len();
@@ -313,7 +319,7 @@ impl Known {
                     step(at, usize::from(classes.at(bytes, start).0));
                     at = start;
                 }
-                step(at, pass.dfa.edge_symbol());
+                step(at, pass.dfa.end_of_input());
             }
         }
         Ok(())

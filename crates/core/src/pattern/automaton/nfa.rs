@@ -3,10 +3,10 @@
 //! In: a tree. Out: states that consume characters, branch in order of preference, or test a condition on the
 //! characters on both sides of a position. A pattern can be read forwards or backwards. What is not regular, such as
 //! an atomic group that could give something back, is refused.
-use super::alphabet::{Alphabet, EDGE, Set};
+use super::alphabet::{Alphabet, NO_CHARACTER, Set};
 use crate::pattern::syntax::Node;
 
-/// The most states of an automaton, and ways from them. It bounds the work of large repetition counts.
+/// The most states and branches of an automaton. It bounds the work of large repetition counts.
 const MAX_SIZE: usize = 1 << 13;
 
 /// The most look-arounds that take more than one character.
@@ -22,10 +22,11 @@ pub(super) enum Side {
 /// What holds at a position, without any character being consumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
-    /// The class of the next character on this side is in this set. [`EDGE`] stands for the edge of the text.
+    /// The class of the next character on this side is in this set. [`NO_CHARACTER`] stands for the start and the end
+    /// of the text.
     Beside(Side, Set),
-    /// A look-around, given by its number, matches at the position if the flag is true, and does not if it is false.
-    Label(usize, bool),
+    /// The look-around with this index matches at the position, or does not, if `negated`.
+    LookAround { index: usize, negated: bool },
 }
 
 #[derive(Debug, Clone)]
@@ -58,8 +59,8 @@ impl Nfa {
     /// The automaton that reads `node` forwards, or backwards. `None` if the pattern is not regular or has too many
     /// states.
     ///
-    /// Look-arounds that need more than one character are appended to `looks`, inner ones first. The index of one is
-    /// its number in [`Condition::Label`].
+    /// Look-arounds that need more than one character are appended to `looks`, inner ones first. Their indices are
+    /// those of [`Condition::LookAround`].
     pub(super) fn new(
         node: &Node,
         alphabet: &Alphabet,
@@ -77,7 +78,7 @@ struct Builder<'a> {
     backwards: bool,
     looks: &'a mut Vec<LookAround>,
     states: Vec<State>,
-    /// The states, and the ways that branches have.
+    /// The number of states and branches.
     size: usize,
 }
 
@@ -106,12 +107,12 @@ impl Builder<'_> {
             // What follows cannot fail, so that nothing would be given back.
             Node::Atomic(node) if is_last => self.node(node, next, true),
             Node::Atomic(node) => self.possessive(alone(node), next),
-            Node::LookAhead(node) => self.look_around(node, Side::After, true, next),
-            Node::NegativeLookAhead(node) => self.look_around(node, Side::After, false, next),
-            Node::LookBehind(node) => self.look_around(node, Side::Before, true, next),
-            Node::NegativeLookBehind(node) => self.look_around(node, Side::Before, false, next),
-            Node::Start => self.push(State::When(Condition::Beside(Side::Before, 1 << EDGE), next)),
-            Node::End => self.push(State::When(Condition::Beside(Side::After, 1 << EDGE), next)),
+            Node::LookAhead(node) => self.look_around(node, Side::After, false, next),
+            Node::NegativeLookAhead(node) => self.look_around(node, Side::After, true, next),
+            Node::LookBehind(node) => self.look_around(node, Side::Before, false, next),
+            Node::NegativeLookBehind(node) => self.look_around(node, Side::Before, true, next),
+            Node::Start => self.push(State::When(Condition::Beside(Side::Before, 1 << NO_CHARACTER), next)),
+            Node::End => self.push(State::When(Condition::Beside(Side::After, 1 << NO_CHARACTER), next)),
             Node::WordBoundary { word, negated } => {
                 let word = self.alphabet.set(word)?;
                 let after = |set| State::When(Condition::Beside(Side::After, set), next);
@@ -154,7 +155,8 @@ impl Builder<'_> {
         self.times((min, max), greedy, next, &mut |builder, next| builder.node(node, next, false))
     }
 
-    /// The state that reads what `one` makes states for as often as this, and goes on at `next`.
+    /// Repeats what `one` builds at least `min` and at most `max` times; the last repetition goes on at `next`. `one`
+    /// gets the state at which a repetition goes on. Both return the first state of what they build.
     fn times(
         &mut self,
         (min, max): (u32, Option<u32>),
@@ -212,18 +214,18 @@ impl Builder<'_> {
         self.push(State::Branch(vec![all, until_ended]))
     }
 
-    fn look_around(&mut self, node: &Node, side: Side, holds: bool, next: usize) -> Option<usize> {
+    fn look_around(&mut self, node: &Node, side: Side, negated: bool, next: usize) -> Option<usize> {
         let condition = match self.beside(node, side) {
-            Some(set) => Condition::Beside(side, if holds { set } else { !set }),
+            Some(set) => Condition::Beside(side, if negated { !set } else { set }),
             // fancy-regex refuses some of the others, and gets some of them wrong.
             None if side == Side::Before && !has_fixed_length(node) => return None,
-            None => Condition::Label(self.label(node, side)?, holds),
+            None => Condition::LookAround { index: self.look_index(node, side)?, negated },
         };
         self.push(State::When(condition, next))
     }
 
-    /// The number of a look-around.
-    fn label(&mut self, node: &Node, side: Side) -> Option<usize> {
+    /// The index of a look-around.
+    fn look_index(&mut self, node: &Node, side: Side) -> Option<usize> {
         let known = self.looks.iter().position(|look| look.side == side && look.node == *node);
         known.or_else(|| {
             // What stands after a position is read towards it, from the end of the text.
@@ -237,8 +239,8 @@ impl Builder<'_> {
     fn beside(&self, node: &Node, side: Side) -> Option<Set> {
         match node {
             Node::Set(class) => self.alphabet.set(class),
-            Node::Start if side == Side::Before => Some(1 << EDGE),
-            Node::End if side == Side::After => Some(1 << EDGE),
+            Node::Start if side == Side::Before => Some(1 << NO_CHARACTER),
+            Node::End if side == Side::After => Some(1 << NO_CHARACTER),
             Node::Alt(nodes) => nodes.iter().try_fold(0, |set, node| Some(set | self.beside(node, side)?)),
             Node::Concat(nodes) if nodes.len() == 1 => self.beside(&nodes[0], side),
             _ => None,

@@ -23,7 +23,7 @@ fn of_automaton(automaton: &Automaton, text: &str) -> Matches {
     all
 }
 
-/// The ends of the pretokens, which a search for each match and the chain have to agree on.
+/// The ends of the pretokens, which a search for each match and the split table have to agree on.
 fn check_ends(automaton: &Automaton, pattern: &str, text: &str) -> bool {
     let mut ends = Vec::new();
     let mut push = |more: &[usize]| {
@@ -146,7 +146,7 @@ fn term(random: &mut Random, depth: usize, into: &mut String) {
 #[test]
 fn automata_agree_with_backtracking() {
     let mut random = Random(7);
-    let (mut with, mut bounded, mut with_passes, mut chained) = (0, 0, 0, 0);
+    let (mut with, mut bounded, mut with_passes, mut by_table) = (0, 0, 0, 0);
     let count = if is_slow() { 60_000 } else { 3_000 };
     for _ in 0..count {
         let mut pattern = String::new();
@@ -161,18 +161,18 @@ fn automata_agree_with_backtracking() {
         };
         let Some(automaton) = automaton else { continue };
         with += 1;
-        bounded += usize::from(!automaton.reads_far());
+        bounded += usize::from(!automaton.reads_past_match());
         with_passes += usize::from(pattern.contains("(?="));
         for limit in [6, 12, 12, 30, 30, 80] {
             let text = text(&mut random, limit);
             let Some(expected) = of_backtracking(&backtracking, &text) else { continue };
             assert_eq!(of_automaton(&automaton, &text), expected, "{pattern:?} on {text:?}");
-            chained += usize::from(check_ends(&automaton, &pattern, &text));
+            by_table += usize::from(check_ends(&automaton, &pattern, &text));
         }
     }
-    let counts = format!("{count} {with} {bounded} {with_passes} {chained}");
+    let counts = format!("{count} {with} {bounded} {with_passes} {by_table}");
     assert!(with > count / 2 && bounded > with / 4 && bounded < with, "{counts}");
-    assert!(with_passes > with / 20 && chained > with / 2 && chained < 5 * with, "{counts}");
+    assert!(with_passes > with / 20 && by_table > with / 2 && by_table < 5 * with, "{counts}");
 }
 
 /// Patterns that users write, with what most of them have: look-around of one character and of more, words by case,
@@ -197,9 +197,9 @@ const WRITTEN: [(&str, bool); 14] = [
 #[test]
 fn written_patterns_have_automata() {
     let mut random = Random(3);
-    for (pattern, reads_far) in WRITTEN {
+    for (pattern, reads_past_match) in WRITTEN {
         let automaton = automaton(pattern).unwrap_or_else(|| panic!("{pattern}"));
-        assert_eq!(automaton.reads_far(), reads_far, "{pattern}");
+        assert_eq!(automaton.reads_past_match(), reads_past_match, "{pattern}");
         let backtracking = Backtracking::compile(pattern).unwrap();
         let english = "HTTPServer isn't getFooBar(1234567) \"x\\\"y\"\n  \tCafé 東京タワー, 12 345\n";
         let texts: Vec<String> = (0..300).map(|_| text(&mut random, 60)).collect();
@@ -229,7 +229,7 @@ fn what_is_not_regular_has_none() {
     ] {
         assert!(automaton(pattern).is_none(), "{pattern}");
     }
-    // Nothing behind it can fail.
+    // Nothing after it can fail.
     assert!(automaton(r"c(?:ab)++|(?>a|ab)").is_some());
 }
 
@@ -248,9 +248,10 @@ fn hostile_patterns_are_refused_at_once() {
 }
 
 #[test]
-fn searches_that_may_read_on_are_not_called_linear() {
-    for (pattern, reads_far) in [("a{1,15}b|a", false), ("a{1,40}b|a", true), ("a{1,1000}!|b", false)] {
-        assert_eq!(automaton(pattern).unwrap().reads_far(), reads_far, "{pattern}");
+fn searches_that_read_past_their_match_are_not_called_linear() {
+    for (pattern, reads_past_match) in [("a{1,15}b|a", false), ("a{1,40}b|a", true), ("a{1,1000}!|b", false)]
+    {
+        assert_eq!(automaton(pattern).unwrap().reads_past_match(), reads_past_match, "{pattern}");
     }
     // Many characters in vain, at each place: then the places where matches start are looked up.
     let text = "a".repeat(300_000) + "b!";
@@ -261,7 +262,7 @@ fn searches_that_may_read_on_are_not_called_linear() {
 fn searches_that_find_nothing_take_linear_time() {
     // Each search would read to the end of the text: a million characters, a million times.
     let automaton = automaton(r"[ab]+!|c").unwrap();
-    assert!(!automaton.reads_far());
+    assert!(!automaton.reads_past_match());
     let text = "ab".repeat(500_000) + "c" + &"ba".repeat(500_000) + "!";
     let found = of_automaton(&automaton, &text);
     assert!(check_ends(&automaton, "", &text));

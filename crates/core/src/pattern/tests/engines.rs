@@ -45,12 +45,12 @@ fn the_plan_follows_from_the_pattern() {
         (r"\w+", Plan::Scanner),
         (r"[a-z]+", Plan::Scanner),
         (r"\w++", Plan::Scanner),
-        (r"\w+\b", Plan::Automaton { reads_far: false }),
-        (r"(?m:^)x", Plan::Automaton { reads_far: false }),
-        (r"\p{L}{2,}", Plan::Automaton { reads_far: false }),
-        (r"(?:a|b)++", Plan::Automaton { reads_far: false }),
-        (r"(?<=a)b", Plan::Automaton { reads_far: false }),
-        (r"a*b|a", Plan::Automaton { reads_far: true }),
+        (r"\w+\b", Plan::Automaton { reads_past_match: false }),
+        (r"(?m:^)x", Plan::Automaton { reads_past_match: false }),
+        (r"\p{L}{2,}", Plan::Automaton { reads_past_match: false }),
+        (r"(?:a|b)++", Plan::Automaton { reads_past_match: false }),
+        (r"(?<=a)b", Plan::Automaton { reads_past_match: false }),
+        (r"a*b|a", Plan::Automaton { reads_past_match: true }),
         (r"(?:a*)*b", Plan::Linear),
         (r"(?:ax){1,3000}", Plan::Linear),
         (r"(?>a|ab)c", Plan::Backtracking),
@@ -58,8 +58,8 @@ fn the_plan_follows_from_the_pattern() {
         (r"\h+", Plan::Backtracking),
         (r"(?:a(?i)b)c", Plan::Backtracking),
         // A run that may fail after it was read is not for the scanner.
-        (r"\p{Lu}*\p{Ll}+", Plan::Automaton { reads_far: false }),
-        (r"\s*\S+", Plan::Automaton { reads_far: false }),
+        (r"\p{Lu}*\p{Ll}+", Plan::Automaton { reads_past_match: false }),
+        (r"\s*\S+", Plan::Automaton { reads_past_match: false }),
     ] {
         assert_eq!(splitter(pattern).plan(), plan, "{pattern}");
     }

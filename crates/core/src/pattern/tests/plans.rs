@@ -59,9 +59,13 @@ const PUBLISHED: [(&str, &str, Plan); 26] = [
     ("newlines", r"[^\n]+|[\n]+", Plan::Scanner),
     ("words", r"\w+|[^\w\s]+", Plan::Scanner),
     ("a rewriter's", r"\s+", Plan::Scanner),
-    ("threes from the right", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", Plan::Automaton { reads_far: false }),
+    (
+        "threes from the right",
+        r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))",
+        Plan::Automaton { reads_past_match: false },
+    ),
     ("graphemes", r"\X", Plan::Backtracking),
-    ("lines", r"^.+$", Plan::Automaton { reads_far: false }),
+    ("lines", r"^.+$", Plan::Automaton { reads_past_match: false }),
 ];
 
 #[test]

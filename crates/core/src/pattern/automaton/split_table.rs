@@ -1,8 +1,7 @@
-//! A table that goes on with the next match where one ends, so that a text is split without a search for each match.
+//! A DFA whose accepting edges restart at the start state, so that a split needs no search for each match.
 //!
-//! In: the table of an automaton. Out: a table with two more states, and whether a pretoken ends before a character.
-//! Wherever the table alone cannot know, such as where a match ended some characters ago, it says so, and a search has
-//! to find out.
+//! In: the table of a DFA. Out: a table with two more states, and whether a pretoken ends before a character. Where the
+//! table alone cannot know, such as where a match ended some characters ago, it says so, and a search has to find out.
 use super::dfa::{DEAD, Dfa, MATCH};
 
 /// The bit of an entry that says: a pretoken ends before this character. It is the bit of [`MATCH`] in a [`Dfa`].
@@ -13,7 +12,7 @@ pub(super) const CUT: u32 = 1;
 pub(super) const UNKNOWN: u32 = DEAD;
 
 #[derive(Debug)]
-pub(super) struct Chained {
+pub(super) struct SplitTable {
     entries: Vec<u32>,
     class_bits: u32,
     /// The state at the start of a text and after a search, before the next character says whether a match or a gap
@@ -21,7 +20,7 @@ pub(super) struct Chained {
     pub(super) begin: u32,
 }
 
-impl Chained {
+impl SplitTable {
     /// `None` if a match depends on the character before it, or may be empty.
     pub(super) fn new(dfa: &Dfa, looks_behind: bool, may_be_empty: bool) -> Option<Self> {
         if looks_behind || may_be_empty {
@@ -29,7 +28,7 @@ impl Chained {
         }
         let (rows, class_bits, stride) = (dfa.rows(), dfa.class_bits(), dfa.stride());
         let read_before_match = dfa.read_before_match(false);
-        let start = &rows[dfa.start(super::EDGE) as usize..][..stride];
+        let start = &rows[dfa.start(super::NO_CHARACTER) as usize..][..stride];
         let (gap, begin) = (rows.len() as u32, (rows.len() + stride) as u32);
         let mut entries: Vec<u32> = rows.to_vec();
         for (entry, &next) in entries.iter_mut().zip(start.iter().cycle()) {
@@ -51,7 +50,7 @@ impl Chained {
 
     /// The state after a symbol, and [`CUT`] if a pretoken ends before that character.
     #[inline]
-    pub(super) fn entry(&self, state: u32, class: usize, labels: u8) -> u32 {
-        self.entries[state as usize + (class | usize::from(labels) << self.class_bits)]
+    pub(super) fn entry(&self, state: u32, class: usize, looks: u8) -> u32 {
+        self.entries[state as usize + (class | usize::from(looks) << self.class_bits)]
     }
 }
