@@ -23,7 +23,7 @@ use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// How many ids are written together, first as if their lengths were all plain.
+/// How many ids are written together, first as if their lengths were all fixed.
 const GROUP: usize = 64;
 
 /// Spells through the cache where the ids of a text tile it, and by pretokens elsewhere.
@@ -32,8 +32,8 @@ pub(super) struct SpansByLookup<'s, 'a> {
     pub(super) lengths: &'a LengthTables,
 }
 
-/// A sink of ids that tile a text.
-struct Tiling<'t> {
+/// A sink of ids that tile a text: it adds up the lengths of their tokens to spans.
+struct LengthSink<'t> {
     encoding: &'t mut Encoding,
     lengths: &'t TokenLengths,
     origins: Origins<'t>,
@@ -41,19 +41,28 @@ struct Tiling<'t> {
     /// else in the text.
     at: usize,
     end: usize,
-    /// While byte tokens spell a character: its length in bytes, and how many of these are still to come.
-    char: (usize, usize),
+    /// The character that byte tokens spell.
+    char: SpelledChar,
     /// Was there an id whose length is not known?
     failed: bool,
     /// `None` if the caller needs no numbers of pretokens, or adds them afterwards.
     numbering: Option<Numbering<'t>>,
 }
 
+/// A character of which each byte has an id of its own.
+#[derive(Clone, Copy, Default)]
+struct SpelledChar {
+    /// Its length in bytes.
+    length: usize,
+    /// How many of its bytes are still to come: 0 between characters.
+    left: usize,
+}
+
 /// Numbers the pretokens of a text that is split, as its ids come.
 struct Numbering<'t> {
-    /// The number of the next pretoken, or of all of them if `is_cut`.
+    /// The number of the next pretoken, or of all of them if `is_pretokenized`.
     word: &'t mut u32,
-    is_cut: bool,
+    is_pretokenized: bool,
     /// Where pretokens end in the text; the ids of those from `next` on are still to come.
     ends: &'t mut Vec<usize>,
     next: usize,
@@ -68,7 +77,7 @@ impl Numbering<'_> {
             let word = *self.word;
             self.at += lengths.get(id).length();
             while self.ends.get(self.next).is_some_and(|&end| self.at >= end) {
-                *self.word += u32::from(!self.is_cut);
+                *self.word += u32::from(!self.is_pretokenized);
                 self.next += 1;
             }
             word
@@ -81,37 +90,46 @@ impl Numbering<'_> {
     }
 }
 
-impl<'t> Tiling<'t> {
+impl<'t> LengthSink<'t> {
     fn new(encoding: &'t mut Encoding, lengths: &'t TokenLengths, text: AlignedText<'t>) -> Self {
         let (origins, at) = (text.origins, start_of(text.origins));
         let end = at + text.text.len();
-        Self { encoding, lengths, origins, at, end, char: (0, 0), failed: false, numbering: None }
+        Self {
+            encoding,
+            lengths,
+            origins,
+            at,
+            end,
+            char: SpelledChar::default(),
+            failed: false,
+            numbering: None,
+        }
     }
 
     /// Do the ids tile the text?
     fn tiles(&self) -> bool {
-        !self.failed && self.char.1 == 0 && self.at == self.end
+        !self.failed && self.char.left == 0 && self.at == self.end
     }
 
-    /// Appends the spans of some ids, for which there is capacity. Returns false if one of them is not plain; the spans
-    /// have no meaning then.
+    /// Appends the spans of some ids, for which there is capacity. Returns false if one of them has no fixed length:
+    /// the spans have no meaning then.
     #[inline]
-    fn push_plain(&mut self, ids: &[TokenId]) -> bool {
-        let (mut at, mut are_plain, lengths) = (self.at, self.char.1 == 0, self.lengths);
+    fn push_fixed(&mut self, ids: &[TokenId]) -> bool {
+        let (mut at, mut all_fixed, lengths) = (self.at, self.char.left == 0, self.lengths);
         self.encoding.byte_offsets.extend(ids.iter().map(|&id| {
             let length = lengths.get(id);
-            are_plain &= length.is_plain();
+            all_fixed &= length.has_fixed_length();
             let start = at;
             at += length.length();
             length.trimmed(start, at)
         }));
-        if are_plain {
+        if all_fixed {
             self.at = at;
         }
-        are_plain
+        all_fixed
     }
 
-    /// As [`Self::push_plain`], for any ids.
+    /// As [`Self::push_fixed`], for any ids.
     #[cold]
     fn push_any(&mut self, ids: &[TokenId]) {
         for &id in ids {
@@ -119,8 +137,8 @@ impl<'t> Tiling<'t> {
             let span = if let Some(byte) = length.byte() {
                 self.byte_of_char(byte)
             } else {
-                self.failed |= !length.is_plain() || self.char.1 > 0;
-                self.at += if length.is_plain() { length.length() } else { 0 };
+                self.failed |= !length.has_fixed_length() || self.char.left > 0;
+                self.at += if length.has_fixed_length() { length.length() } else { 0 };
                 if self.failed { Span::new(start, start) } else { length.trimmed(start, self.at) }
             };
             self.encoding.byte_offsets.push(span);
@@ -129,9 +147,9 @@ impl<'t> Tiling<'t> {
 
     /// The span of a byte of a character: its last byte stands for all of it, the others for nothing.
     fn byte_of_char(&mut self, byte: u8) -> Span {
-        let (start, (of_last, left)) = (self.at, self.char);
-        let bytes = match byte {
-            0x80..=0xBF => of_last,
+        let (start, SpelledChar { length, left }) = (self.at, self.char);
+        let length = match byte {
+            0x80..=0xBF => length,
             0xC0..=0xDF => 2,
             0xE0..=0xEF => 3,
             0xF0..=0xFF => 4,
@@ -139,8 +157,8 @@ impl<'t> Tiling<'t> {
         };
         let is_first = byte & 0xC0 != 0x80;
         self.failed |= is_first != (left == 0);
-        self.char = (bytes, if is_first { bytes } else { left }.saturating_sub(1));
-        self.at += if self.char.1 == 0 { bytes } else { 0 };
+        self.char = SpelledChar { length, left: if is_first { length } else { left }.saturating_sub(1) };
+        self.at += if self.char.left == 0 { length } else { 0 };
         Span::new(start, self.at)
     }
 }
@@ -150,14 +168,14 @@ fn start_of(origins: Origins<'_>) -> usize {
     if let Origins::Same(at) = origins { at } else { 0 }
 }
 
-impl IdSink for Tiling<'_> {
+impl IdSink for LengthSink<'_> {
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult {
         pages::extend(&mut self.encoding.ids, ids)?;
         pages::reserve(&mut self.encoding.byte_offsets, ids.len())?;
         let before = self.encoding.byte_offsets.len();
         for group in ids.chunks(GROUP) {
             let start = self.encoding.byte_offsets.len();
-            if !self.push_plain(group) {
+            if !self.push_fixed(group) {
                 self.encoding.byte_offsets.truncate(start);
                 self.push_any(group);
             }
@@ -193,20 +211,25 @@ impl SpansByLookup<'_, '_> {
         (lengths, piece): (&TokenLengths, AlignedText<'_>),
         numbers: bool,
         run: &mut Run<'_, '_>,
-        encode: impl FnOnce(&mut ById<'_, Tiling<'_>>, &mut Run<'_, '_>) -> Result<()>,
+        encode: impl FnOnce(&mut ById<'_, LengthSink<'_>>, &mut Run<'_, '_>) -> Result<()>,
     ) -> Result<Option<usize>> {
         let (before, word_before) = (self.spans.encoding.ids.len(), self.spans.word);
-        let Spans { encoding, word, is_cut, keeps_words, ends, .. } = &mut *self.spans;
-        let mut tiling = Tiling::new(encoding, lengths, piece);
+        let Spans { encoding, word, is_pretokenized, keeps_words, ends, .. } = &mut *self.spans;
+        let mut sink = LengthSink::new(encoding, lengths, piece);
         ends.clear();
-        tiling.numbering =
-            (*keeps_words && numbers).then_some(Numbering { word, is_cut: *is_cut, ends, next: 0, at: 0 });
+        sink.numbering = (*keeps_words && numbers).then_some(Numbering {
+            word,
+            is_pretokenized: *is_pretokenized,
+            ends,
+            next: 0,
+            at: 0,
+        });
         // The model is asked for ids alone.
         run.worker.scratch.wants_ends = false;
-        let done = encode(&mut ById(&mut tiling), run);
+        let done = encode(&mut ById(&mut sink), run);
         run.worker.scratch.wants_ends = true;
         done?;
-        if tiling.tiles() {
+        if sink.tiles() {
             return Ok(Some(before));
         }
         self.spans.truncate(before);
@@ -217,13 +240,14 @@ impl SpansByLookup<'_, '_> {
     /// Numbers the pretokens of the ids from `before` on, which came from raw segments. `is_first` says whether they
     /// are the first ids of their text.
     fn number_segments(&mut self, before: usize, is_first: bool, lengths: &TokenLengths) -> SinkResult {
-        let Spans { encoding: Encoding { ids, words, .. }, word, is_cut, keeps_words, .. } = &mut *self.spans;
+        let Spans { encoding: Encoding { ids, words, .. }, word, is_pretokenized, keeps_words, .. } =
+            &mut *self.spans;
         let ids = ids.get(before..).unwrap_or_default();
         if !*keeps_words || ids.is_empty() {
             return Ok(());
         }
         try_alloc::reserve(words, ids.len())?;
-        if *is_cut {
+        if *is_pretokenized {
             words.extend(ids.iter().map(|_| *word));
             return Ok(());
         }
@@ -237,8 +261,12 @@ impl SpansByLookup<'_, '_> {
         Ok(())
     }
 
-    /// The lengths, if ids may come from the lookup. In untrusted text each pretoken is checked for forged tokens.
-    fn looks_up<'l>(lengths: Option<&'l TokenLengths>, run: &Run<'_, '_>) -> Option<&'l TokenLengths> {
+    /// The lengths, if no part of the text is untrusted: there each pretoken is checked for forged tokens, so that ids
+    /// must not come from the lookup.
+    fn lengths_if_trusted<'l>(
+        lengths: Option<&'l TokenLengths>,
+        run: &Run<'_, '_>,
+    ) -> Option<&'l TokenLengths> {
         lengths.filter(|_| run.untrusted.is_empty())
     }
 }
@@ -261,8 +289,8 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
         piece: AlignedText<'_>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        if let Some(lengths) = Self::looks_up(self.lengths.in_pretokens(), run) {
-            let encode = |ids: &mut ById<'_, Tiling<'_>>, run: &mut Run<'_, '_>| {
+        if let Some(lengths) = Self::lengths_if_trusted(self.lengths.in_pretokens(), run) {
+            let encode = |ids: &mut ById<'_, LengthSink<'_>>, run: &mut Run<'_, '_>| {
                 ids.encode_split(splitter, piece, run)
             };
             if self.tile((lengths, piece), true, run, encode)?.is_some() {
@@ -273,7 +301,7 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
     }
 
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-        let Some(lengths) = Self::looks_up(self.lengths.in_pretokens(), run) else {
+        let Some(lengths) = Self::lengths_if_trusted(self.lengths.in_pretokens(), run) else {
             return ByPretoken(&mut *self.spans).encode_pretokenized(piece, run);
         };
         let Run { engine, worker, ticker, .. } = run;
@@ -281,14 +309,14 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
         let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
             let before = self.spans.encoding.ids.len();
-            let mut tiling = Tiling::new(&mut self.spans.encoding, lengths, pretoken);
+            let mut sink = LengthSink::new(&mut self.spans.encoding, lengths, pretoken);
             let speller = engine.speller();
             scratch.wants_ends = false;
             let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
-            let done = encoder.encode_one(pretoken, &mut tiling);
+            let done = encoder.encode_one(pretoken, &mut sink);
             scratch.wants_ends = true;
             done?;
-            if tiling.tiles() {
+            if sink.tiles() {
                 return Ok(self.spans.number_pretoken(before)?);
             }
             self.spans.truncate(before);
@@ -309,7 +337,7 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
         {
             return encode_words(self.spans, words, piece, run);
         }
-        let lengths = Self::looks_up(self.lengths.in_segments(), run);
+        let lengths = Self::lengths_if_trusted(self.lengths.in_segments(), run);
         let (Raw::Segments(_), Some(lengths)) = (raw, lengths) else {
             return run.encode_by_stages(piece, self);
         };

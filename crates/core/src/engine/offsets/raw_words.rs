@@ -30,29 +30,30 @@ const WORK_OF_WORD: usize = 16;
 struct SpanInWord {
     start: u8,
     end: u8,
-    /// How many pretokens have begun since the id before: 0 for a token that continues one.
-    begun: u8,
+    /// The number of its pretoken less that of the id before it: 0 for a token that continues one.
+    pretoken_delta: u8,
 }
 
-/// Set in the first span of a cached word if the text of one of its ids differs from the token, as that of an unknown
-/// token does. The cache does not have that text.
+/// A flag above the three numbers of the first [`SpanInWord`] of a cached word: the text of one of its ids differs from
+/// the token, as that of an unknown token does. The cache does not keep that text: where it is needed, the word is
+/// spelled again.
 const HAS_SURFACE: u32 = 1 << 24;
 
 impl SpanInWord {
     /// `None` if the numbers are too large.
-    fn new(start: usize, end: usize, begun: usize) -> Option<Self> {
+    fn new(start: usize, end: usize, pretoken_delta: usize) -> Option<Self> {
         let small = |number: usize| u8::try_from(number).ok();
-        Some(Self { start: small(start)?, end: small(end)?, begun: small(begun)? })
+        Some(Self { start: small(start)?, end: small(end)?, pretoken_delta: small(pretoken_delta)? })
     }
 
     fn packed(self) -> u32 {
-        u32::from_le_bytes([self.start, self.end, self.begun, 0])
+        u32::from_le_bytes([self.start, self.end, self.pretoken_delta, 0])
     }
 
     #[inline]
     fn of(packed: u32) -> Self {
-        let [start, end, begun, _] = packed.to_le_bytes();
-        Self { start, end, begun }
+        let [start, end, pretoken_delta, _] = packed.to_le_bytes();
+        Self { start, end, pretoken_delta }
     }
 }
 
@@ -143,11 +144,11 @@ impl Spans<'_> {
         let (pairs, _) = items.as_chunks::<2>();
         self.reserve(pairs.len())?;
         for &[id, span_in_word] in pairs {
-            let SpanInWord { start, end, begun } = SpanInWord::of(span_in_word);
+            let SpanInWord { start, end, pretoken_delta } = SpanInWord::of(span_in_word);
             // The number of the pretoken is that of the one that began last.
-            self.word += if self.is_cut { 0 } else { u32::from(begun) };
+            self.word += if self.is_pretokenized { 0 } else { u32::from(pretoken_delta) };
             let span = Span { start: at + usize::from(start), end: at + usize::from(end) };
-            self.push_numbered(id, span, self.word - u32::from(!self.is_cut));
+            self.push_numbered(id, span, self.word - u32::from(!self.is_pretokenized));
         }
         Ok(())
     }
@@ -162,17 +163,17 @@ impl Spans<'_> {
         items: &mut Vec<u32>,
     ) -> Result<bool> {
         let (at, spelled) = (word.span().start, self.surfaces_seen);
-        let (mut begun, mut fits) = (0, true);
+        let (mut pretoken_delta, mut fits) = (0, true);
         let origins = Some(word.origins);
         words.for_each_pretoken((word.text, origins), word_scratch, ticker, &mut |pretoken, ticker| {
             ticker.spend(pretoken.text.len())?;
             let before = self.encoding.ids.len();
             self.spell_one(pretoken, stages, (&mut *scratch, ticker))?;
-            begun += 1;
+            pretoken_delta += 1;
             let Encoding { ids, byte_offsets, .. } = &self.encoding;
             for (&id, span) in ids[before..].iter().zip(&byte_offsets[before..]) {
                 let span_in_word =
-                    SpanInWord::new(span.start - at, span.end - at, std::mem::take(&mut begun));
+                    SpanInWord::new(span.start - at, span.end - at, std::mem::take(&mut pretoken_delta));
                 fits &= span_in_word.is_some();
                 try_alloc::extend(items, &[id, span_in_word.map_or(0, SpanInWord::packed)])?;
             }
@@ -184,6 +185,6 @@ impl Spans<'_> {
             *first |= HAS_SURFACE;
         }
         // A pretoken without tokens may come last.
-        Ok(fits && begun == 0)
+        Ok(fits && pretoken_delta == 0)
     }
 }

@@ -39,8 +39,8 @@ pub(in crate::engine) struct Spans<'a> {
     pub(in crate::engine) encoding: Encoding,
     /// The number of the next pretoken, or of the current word.
     pub(super) word: u32,
-    /// Has the caller cut the text into words? Then all ids belong to the current word.
-    pub(super) is_cut: bool,
+    /// Has the caller split the text into words? Then all ids belong to the current word.
+    pub(super) is_pretokenized: bool,
     /// Are the numbers of pretokens and the surfaces kept, too?
     pub(super) keeps_words: bool,
     /// A buffer for the ends of pretokens.
@@ -56,7 +56,7 @@ pub(in crate::engine) struct Spans<'a> {
 }
 
 impl<'a> Spans<'a> {
-    pub(in crate::engine) fn new(engine: &'a Engine, is_cut: bool) -> Self {
+    pub(in crate::engine) fn new(engine: &'a Engine, is_pretokenized: bool) -> Self {
         let trims = engine.stages.post_processors.trims_offsets().then_some(&engine.stages.vocabulary);
         let in_bytes = engine.description.is_byte_level();
         let vocabulary = &engine.stages.vocabulary;
@@ -64,7 +64,7 @@ impl<'a> Spans<'a> {
         Self {
             encoding: Encoding::default(),
             word: 0,
-            is_cut,
+            is_pretokenized,
             keeps_words: true,
             ends: Vec::new(),
             surfaces_seen: 0,
@@ -81,7 +81,7 @@ impl<'a> Spans<'a> {
         Self { encoding, keeps_words: false, ..Self::new(engine, false) }
     }
 
-    /// Reserves capacity for about as many ids as a text of so many bytes has.
+    /// Reserves capacity for about as many ids as a text of `bytes` bytes has.
     pub(super) fn reserve_for(&mut self, bytes: usize) -> SinkResult {
         self.reserve(bytes / BYTES_PER_ID)
     }
@@ -130,7 +130,7 @@ impl<'a> Spans<'a> {
     }
 
     fn next_pretoken(&mut self) {
-        self.word += u32::from(!self.is_cut);
+        self.word += u32::from(!self.is_pretokenized);
     }
 
     /// Drops all but the first `count` ids.

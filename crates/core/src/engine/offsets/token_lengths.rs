@@ -22,8 +22,8 @@ pub(super) struct TokenLength(u32);
 impl TokenLength {
     /// Not known from the id alone, as for the unknown token.
     const UNKNOWN: Self = Self(u32::MAX);
-    /// Set for [`Self::UNKNOWN`] and for bytes of characters, which have no length here.
-    const OTHER: u32 = 1 << 31;
+    /// Set for [`Self::UNKNOWN`] and for bytes of characters, which have no fixed length.
+    const NO_LENGTH: u32 = 1 << 31;
     const BEGINS_WORD: u32 = 1 << 30;
     const LENGTH_BITS: u32 = 12;
     const SPACE_BITS: u32 = 9;
@@ -42,31 +42,31 @@ impl TokenLength {
 
     /// A byte of a character that byte tokens spell: the last of them stands for the character, the others for nothing.
     fn byte_of_char(byte: u8) -> Self {
-        Self(Self::OTHER | u32::from(byte))
+        Self(Self::NO_LENGTH | u32::from(byte))
     }
 
     fn beginning_word(self) -> Self {
-        if self.is_plain() { Self(self.0 | Self::BEGINS_WORD) } else { self }
+        if self.has_fixed_length() { Self(self.0 | Self::BEGINS_WORD) } else { self }
     }
 
     /// Is it neither unknown nor a byte of a character?
     #[inline]
-    pub(super) fn is_plain(self) -> bool {
-        self.0 & Self::OTHER == 0
+    pub(super) fn has_fixed_length(self) -> bool {
+        self.0 & Self::NO_LENGTH == 0
     }
 
     /// The byte of a character that it is.
     pub(super) fn byte(self) -> Option<u8> {
-        (!self.is_plain() && self != Self::UNKNOWN).then_some(self.0 as u8)
+        (!self.has_fixed_length() && self != Self::UNKNOWN).then_some(self.0 as u8)
     }
 
-    /// Its bytes, if it is plain.
+    /// Its bytes, if it has a fixed length.
     #[inline]
     pub(super) fn length(self) -> usize {
         self.0 as usize & ((1 << Self::LENGTH_BITS) - 1)
     }
 
-    /// The span of a token from `start` to `end`, if it is plain.
+    /// The span of a token from `start` to `end`, if it has a fixed length.
     #[inline]
     pub(super) fn trimmed(self, start: usize, end: usize) -> Span {
         let (spaces, mask) = (self.0 as usize >> Self::LENGTH_BITS, (1 << Self::SPACE_BITS) - 1);
@@ -75,7 +75,7 @@ impl TokenLength {
 
     /// Does a new pretoken begin with it, wherever it is in a text?
     pub(super) fn begins_word(self) -> bool {
-        self.is_plain() && self.0 & Self::BEGINS_WORD != 0
+        self.has_fixed_length() && self.0 & Self::BEGINS_WORD != 0
     }
 }
 
