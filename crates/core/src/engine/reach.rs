@@ -28,11 +28,12 @@ impl Engine {
                 let mut found = Unbuilt::default();
                 for (index, (id, bytes)) in self.vocabulary().tokens().iter().enumerate() {
                     let kind = description.kinds.get(index).copied().unwrap_or_default();
-                    let is_elsewhere = self.vocabulary().added_by_id(id).is_some()
+                    // Tokens that the search for the best path never gives.
+                    let bypasses_search = self.vocabulary().added_by_id(id).is_some()
                         || description.unk == Some(id)
                         || !matches!(kind, PieceKind::Normal | PieceKind::Unused)
                         || (description.byte_fallback && byte_token(bytes).is_some());
-                    if is_elsewhere {
+                    if bypasses_search {
                         continue;
                     }
                     let spelled = model.encode(bytes, self.vocabulary(), &mut scratch, &mut ticker);

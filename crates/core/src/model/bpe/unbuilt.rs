@@ -46,10 +46,10 @@ impl Bpe {
         for (index, (id, bytes)) in vocabulary.tokens().iter().enumerate() {
             ticker.spend(1)?;
             // Several tokens may have one id: it is built if one of them is.
-            let is_elsewhere = vocabulary.added_by_id(id).is_some()
+            let bypasses_merges = vocabulary.added_by_id(id).is_some()
                 || description.unk == Some(id)
                 || (description.byte_fallback && byte_token(bytes).is_some());
-            if is_elsewhere || self.is_built.contains(index) {
+            if bypasses_merges || self.is_built.contains(index) {
                 continue;
             }
             if !marks_symbols(description) {

@@ -26,7 +26,7 @@ use crate::watch::Ticker;
 use super::scratch::BpeScratch;
 use dropout::{MergeDropout, merge_with_dropout};
 use merge::{SCAN_LIMIT, merge, merge_by_scan, write_linked};
-use sentencepiece::{How, Pieces};
+use sentencepiece::{MergeMode, Pieces};
 use symbols::{Chars, Fallback, SymbolWriter};
 
 /// The symbols and the merges of a vocabulary.
@@ -133,8 +133,8 @@ impl General {
         };
         if let Symbols::Pieces(pieces) = &self.symbols {
             let tables = (pairs, &self.fallback);
-            let how = How::Plainly { scanned };
-            return pieces.encode(tables, text(pretoken)?, scratch, how, output, ticker);
+            let mode = MergeMode::Deterministic { scanned };
+            return pieces.encode(tables, text(pretoken)?, scratch, mode, output, ticker);
         }
         self.split(pretoken, output.ends.is_some(), scratch, ticker)?;
         merge::<false, _>(pairs, scratch, output, scanned, ticker)
@@ -154,9 +154,9 @@ impl General {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         if let Symbols::Pieces(pieces) = &self.symbols {
-            let how = How::Dropping(probability, random);
+            let mode = MergeMode::Dropout(probability, random);
             let tables = (pairs, &self.fallback);
-            return pieces.encode(tables, text(pretoken)?, scratch, how, output, ticker);
+            return pieces.encode(tables, text(pretoken)?, scratch, mode, output, ticker);
         }
         self.split(pretoken, output.ends.is_some(), scratch, ticker)?;
         let dropout = MergeDropout::Delay(probability, random);

@@ -28,12 +28,12 @@ use super::symbols::{CharTable, Fallback, only_char};
 /// The symbol of a character that is in no piece. It merges with nothing.
 const UNKNOWN_CHAR: u32 = u32::MAX - 1;
 
-/// How pieces merge.
-pub(super) enum How<'a> {
-    /// All that can. Rows of up to `scanned` symbols are merged by a scan, where no piece is unused.
-    Plainly { scanned: usize },
+/// Which merges are made.
+pub(super) enum MergeMode<'a> {
+    /// All that can be made. Rows of up to `scanned` symbols are merged by a scan, where no piece is unused.
+    Deterministic { scanned: usize },
     /// Each merge is skipped for good with this probability.
-    Dropping(f64, &'a mut Random),
+    Dropout(f64, &'a mut Random),
 }
 
 /// The symbols of a model that merges by score.
@@ -136,7 +136,7 @@ impl Pieces {
         (table, fallback): (&PairTable, &Fallback),
         text: &str,
         scratch: &mut BpeScratch,
-        how: How<'_>,
+        mode: MergeMode<'_>,
         mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -148,13 +148,13 @@ impl Pieces {
         symbols.clear();
         bounds.clear();
         let merged = Output { ids: &mut symbols, ends: Some(&mut bounds) };
-        let dropout = match how {
-            How::Plainly { scanned } if !self.has_unused => {
+        let dropout = match mode {
+            MergeMode::Deterministic { scanned } if !self.has_unused => {
                 merge::<true, _>(table, scratch, merged, scanned, ticker)?;
                 None
             }
-            How::Plainly { .. } => Some(MergeDropout::Off),
-            How::Dropping(probability, random) => Some(MergeDropout::Drop(probability, random)),
+            MergeMode::Deterministic { .. } => Some(MergeDropout::Off),
+            MergeMode::Dropout(probability, random) => Some(MergeDropout::Drop(probability, random)),
         };
         if let Some(dropout) = dropout {
             let propose = |result: u32, left, right| {
