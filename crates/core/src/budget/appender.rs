@@ -32,7 +32,7 @@ pub struct Appender {
     text: Vec<u8>,
     /// The number of characters, if all of the text is UTF-8.
     characters: Option<usize>,
-    way: Way,
+    strategy: Strategy,
     memo: PairMemo,
     scratch: Box<Scratch>,
     count: usize,
@@ -41,13 +41,13 @@ pub struct Appender {
 
 /// How the ids of a text that grows are found.
 #[derive(Debug, Clone)]
-enum Way {
+enum Strategy {
     /// Pretoken by pretoken.
     Pretokens(Box<Pretokens>),
     /// Word by word.
     Words(Box<Words>),
     /// The whole text again.
-    Again,
+    Whole,
 }
 
 impl Appender {
@@ -57,19 +57,19 @@ impl Appender {
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
     pub fn new(engine: Arc<Engine>, special: Special) -> Result<Self> {
         engine.recognizer(&special)?;
-        let way = if engine.grows(&special) {
-            Way::Pretokens(Box::default())
+        let strategy = if engine.grows(&special) {
+            Strategy::Pretokens(Box::default())
         } else if engine.has_text_cuts() {
-            Way::Words(Box::default())
+            Strategy::Words(Box::default())
         } else {
-            Way::Again
+            Strategy::Whole
         };
         Ok(Self {
             engine,
             special,
             text: Vec::new(),
             characters: Some(0),
-            way,
+            strategy,
             memo: PairMemo::default(),
             scratch: Box::default(),
             count: 0,
@@ -79,15 +79,15 @@ impl Appender {
 
     /// Reads what was appended.
     fn read(&mut self, watch: &dyn Watch) -> Result<()> {
-        let Self { engine, text, way, memo, scratch, .. } = self;
+        let Self { engine, text, strategy, memo, scratch, .. } = self;
         let ticker = &mut Ticker::new(watch);
-        self.count = match way {
-            Way::Again => engine.count(Text::Bytes(text), &self.special, 1, watch)?,
-            Way::Words(words) => {
+        self.count = match strategy {
+            Strategy::Whole => engine.count(Text::Bytes(text), &self.special, 1, watch)?,
+            Strategy::Words(words) => {
                 words.read(text, (engine, &self.special), watch)?;
                 words.count()
             }
-            Way::Pretokens(pretokens) => {
+            Strategy::Pretokens(pretokens) => {
                 let model = PretokenModel::of(engine, ticker)?;
                 let mut reader =
                     PrefixReader { engine, splitter: engine.splitter(), model, memo, scratch, ticker };
@@ -101,10 +101,10 @@ impl Appender {
     /// Makes the text as long as it was once.
     fn go_back(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
         self.text.truncate(length);
-        match &mut self.way {
-            Way::Again => {}
-            Way::Words(words) => words.truncate(length),
-            Way::Pretokens(pretokens) => {
+        match &mut self.strategy {
+            Strategy::Whole => {}
+            Strategy::Words(words) => words.truncate(length),
+            Strategy::Pretokens(pretokens) => {
                 let model = PretokenModel::of(&self.engine, &mut Ticker::new(watch))?;
                 pretokens.truncate(&self.text, model);
             }
@@ -114,12 +114,16 @@ impl Appender {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        let way = match &self.way {
-            Way::Again => 0,
-            Way::Words(words) => words.memory(),
-            Way::Pretokens(pretokens) => pretokens.memory(),
+        let of_strategy = match &self.strategy {
+            Strategy::Whole => 0,
+            Strategy::Words(words) => words.memory(),
+            Strategy::Pretokens(pretokens) => pretokens.memory(),
         };
-        self.text.capacity() + self.history.memory() + self.memo.memory() + self.scratch.memory() + way
+        self.text.capacity()
+            + self.history.memory()
+            + self.memo.memory()
+            + self.scratch.memory()
+            + of_strategy
     }
 }
 
@@ -157,12 +161,12 @@ impl GrowingText for Appender {
     }
 
     fn ids(&mut self, watch: &dyn Watch) -> Result<Vec<TokenId>> {
-        let Self { engine, text, way, memo, scratch, .. } = self;
+        let Self { engine, text, strategy, memo, scratch, .. } = self;
         let mut ids = Vec::new();
-        match way {
-            Way::Again => engine.encode(Text::Bytes(text), &self.special, 1, watch, &mut ids)?,
-            Way::Words(words) => words.append_ids(&mut ids)?,
-            Way::Pretokens(pretokens) => {
+        match strategy {
+            Strategy::Whole => engine.encode(Text::Bytes(text), &self.special, 1, watch, &mut ids)?,
+            Strategy::Words(words) => words.append_ids(&mut ids)?,
+            Strategy::Pretokens(pretokens) => {
                 let ticker = &mut Ticker::new(watch);
                 let model = PretokenModel::of(engine, ticker)?;
                 let mut reader =
@@ -193,10 +197,10 @@ impl GrowingText for Appender {
     }
 
     fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
-        match &self.way {
-            Way::Again => Ok((0, 0)),
-            Way::Words(words) => Ok(words.stable()),
-            Way::Pretokens(pretokens) => {
+        match &self.strategy {
+            Strategy::Whole => Ok((0, 0)),
+            Strategy::Words(words) => Ok(words.stable()),
+            Strategy::Pretokens(pretokens) => {
                 pretokens.stable(&self.engine, self.text.len(), &mut Ticker::new(watch))
             }
         }

@@ -31,7 +31,7 @@ pub struct Prepender {
     text: FrontText,
     /// The number of characters, if all of the text is UTF-8.
     characters: Option<usize>,
-    way: Way,
+    strategy: Strategy,
     memo: PairMemo,
     count: usize,
     history: History,
@@ -39,13 +39,13 @@ pub struct Prepender {
 
 /// How the ids of a text that grows are counted.
 #[derive(Debug)]
-enum Way {
+enum Strategy {
     /// Pretoken by pretoken.
     Pretokens(Box<SuffixCounts>),
     /// Word by word.
     Words(Box<SuffixWords>),
     /// The whole text again.
-    Again,
+    Whole,
 }
 
 impl Prepender {
@@ -57,19 +57,19 @@ impl Prepender {
         engine.recognizer(&special)?;
         // A suffix that the whole text never shows must be spelled, too.
         let is_canonical = engine.model().as_bpe().is_some_and(|bpe| bpe.canonical().is_some());
-        let way = if engine.grows(&special) && is_canonical {
-            Way::Pretokens(Box::default())
+        let strategy = if engine.grows(&special) && is_canonical {
+            Strategy::Pretokens(Box::default())
         } else if engine.has_text_cuts() {
-            Way::Words(Box::default())
+            Strategy::Words(Box::default())
         } else {
-            Way::Again
+            Strategy::Whole
         };
         Ok(Self {
             engine,
             special,
             text: FrontText::default(),
             characters: Some(0),
-            way,
+            strategy,
             memo: PairMemo::default(),
             count: 0,
             history: History::default(),
@@ -78,15 +78,15 @@ impl Prepender {
 
     /// Reads what was put in front.
     fn read(&mut self, watch: &dyn Watch) -> Result<()> {
-        let Self { engine, special, text, way, memo, .. } = self;
+        let Self { engine, special, text, strategy, memo, .. } = self;
         let text = text.as_bytes();
-        self.count = match way {
-            Way::Again => engine.count(Text::Bytes(text), special, 1, watch)?,
-            Way::Words(words) => {
+        self.count = match strategy {
+            Strategy::Whole => engine.count(Text::Bytes(text), special, 1, watch)?,
+            Strategy::Words(words) => {
                 words.read(text, (engine, special), watch)?;
                 words.count()
             }
-            Way::Pretokens(suffixes) => {
+            Strategy::Pretokens(suffixes) => {
                 let ticker = &mut Ticker::new(watch);
                 let Some(splitter) = engine.splitter() else {
                     return Err(Error::internal("a text grows without a splitter"));
@@ -105,22 +105,22 @@ impl Prepender {
     /// Makes the text as long as it was once.
     fn go_back(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
         self.text.truncate(length);
-        match &mut self.way {
-            Way::Again => {}
-            Way::Words(words) => words.truncate(length),
-            Way::Pretokens(suffixes) => suffixes.truncate(length),
+        match &mut self.strategy {
+            Strategy::Whole => {}
+            Strategy::Words(words) => words.truncate(length),
+            Strategy::Pretokens(suffixes) => suffixes.truncate(length),
         }
         self.read(watch)
     }
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        let way = match &self.way {
-            Way::Again => 0,
-            Way::Words(words) => words.memory(),
-            Way::Pretokens(suffixes) => suffixes.memory(),
+        let of_strategy = match &self.strategy {
+            Strategy::Whole => 0,
+            Strategy::Words(words) => words.memory(),
+            Strategy::Pretokens(suffixes) => suffixes.memory(),
         };
-        self.text.memory() + self.history.memory() + self.memo.memory() + way
+        self.text.memory() + self.history.memory() + self.memo.memory() + of_strategy
     }
 }
 
@@ -183,9 +183,9 @@ impl GrowingText for Prepender {
     }
 
     fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
-        let Way::Pretokens(suffixes) = &self.way else {
-            return Ok(match &self.way {
-                Way::Words(words) => words.stable(),
+        let Strategy::Pretokens(suffixes) = &self.strategy else {
+            return Ok(match &self.strategy {
+                Strategy::Words(words) => words.stable(),
                 _ => (0, 0),
             });
         };

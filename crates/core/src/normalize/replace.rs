@@ -11,23 +11,23 @@ use crate::watch::Ticker;
 /// A compiled replacement.
 #[derive(Debug)]
 pub(super) struct Replace {
-    sought: Sought,
+    pattern: Compiled,
     content: String,
 }
 
 #[derive(Debug)]
-enum Sought {
+enum Compiled {
     Literal(String),
     Regex(Splitter),
 }
 
 impl Replace {
     pub(super) fn new(pattern: &Pattern, content: &str) -> Result<Self> {
-        let sought = match pattern {
-            Pattern::Literal(literal) => Sought::Literal(literal.clone()),
-            Pattern::Regex(regex) => Sought::Regex(Splitter::compile(&Split::Pattern(regex.clone()))?),
+        let pattern = match pattern {
+            Pattern::Literal(literal) => Compiled::Literal(literal.clone()),
+            Pattern::Regex(regex) => Compiled::Regex(Splitter::compile(&Split::Pattern(regex.clone()))?),
         };
-        Ok(Self { sought, content: content.to_owned() })
+        Ok(Self { pattern, content: content.to_owned() })
     }
 
     pub(super) fn apply(
@@ -41,8 +41,8 @@ impl Replace {
             return Ok(Outcome::Same);
         }
         let mut edit = Edit::new(from, to);
-        match &self.sought {
-            Sought::Literal(literal) => {
+        match &self.pattern {
+            Compiled::Literal(literal) => {
                 let mut done = 0;
                 for (at, _) in from.text.match_indices(literal.as_str()) {
                     ticker.spend(at - done + 8)?;
@@ -50,7 +50,7 @@ impl Replace {
                     self.replace(&mut edit, Span::new(at, at + literal.len()));
                 }
             }
-            Sought::Regex(splitter) => splitter.for_each_match(from.text, |found, is_match| {
+            Compiled::Regex(splitter) => splitter.for_each_match(from.text, |found, is_match| {
                 ticker.spend(splitter.work(found.len()))?;
                 if is_match {
                     self.replace(&mut edit, found);
@@ -63,13 +63,13 @@ impl Replace {
 
     /// What a character becomes, if it is one character whatever is beside it.
     pub(super) fn of_one(&self, c: char) -> Option<char> {
-        let is_ignored = match &self.sought {
-            Sought::Literal(literal) if literal.chars().eq([c]) => {
+        let is_ignored = match &self.pattern {
+            Compiled::Literal(literal) if literal.chars().eq([c]) => {
                 let mut content = self.content.chars();
                 return content.next().filter(|_| content.next().is_none());
             }
-            Sought::Literal(literal) => !literal.is_empty() && !literal.contains(c),
-            Sought::Regex(splitter) => splitter.ignores(c.encode_utf8(&mut [0; 4])),
+            Compiled::Literal(literal) => !literal.is_empty() && !literal.contains(c),
+            Compiled::Regex(splitter) => splitter.ignores(c.encode_utf8(&mut [0; 4])),
         };
         is_ignored.then_some(c)
     }

@@ -89,7 +89,7 @@ impl Split {
                     _ => Between::Unknown,
                 }
             }
-            Compiled::Char(sought) if *sought != left && *sought != right => Between::Nothing,
+            Compiled::Char(c) if *c != left && *c != right => Between::Nothing,
             Compiled::Literal(literal) if !literal.contains([left, right]) => Between::Nothing,
             Compiled::Char(_) | Compiled::Literal(_) => Between::Unknown,
         }

@@ -5,13 +5,13 @@
 //! the length (`docs/budgets.md`), so that every border counts up to where none can fit any more.
 //!
 //! `search` finds the longest prefix and the longest suffix, `long` counts all prefixes of a text without cuts,
-//! `chunks` cuts a whole text, which `ahead` encodes in blocks.
-mod ahead;
+//! `chunks` cuts a whole text, which `read_ahead` encodes in blocks.
 mod border;
 mod borders;
 mod chunks;
 mod found_cuts;
 mod long;
+mod read_ahead;
 mod search;
 mod stream;
 mod sync;

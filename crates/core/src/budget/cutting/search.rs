@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::ids::TokenId;
 use crate::watch::Watch;
 
-use super::ahead::Ahead;
 use super::borders::Borders;
 use super::found_cuts::{FAR, FoundCuts};
 use super::long::{LONG, LongPrefixes, suffix_counts};
+use super::read_ahead::ReadAhead;
 use crate::budget::parts::PartEncoder;
 use crate::budget::pretoken_model::PairMemo;
 
@@ -46,7 +46,7 @@ pub(super) struct Search<'a> {
     /// Is each id the bytes of its token in the text, so that the length of a token says where it begins?
     are_bytes: bool,
     /// Encodes the text ahead of the search; `None` if no more is to be encoded than a part needs.
-    ahead: Option<Ahead>,
+    read_ahead: Option<ReadAhead>,
 }
 
 impl<'a> Search<'a> {
@@ -68,13 +68,13 @@ impl<'a> Search<'a> {
             read: Vec::new(),
             last: None,
             passed: Vec::new(),
-            ahead: None,
+            read_ahead: None,
         }
     }
 
     /// A search that will go through all of the text from left to right. Up to `threads` threads encode it.
     pub(super) fn through_all(mut self, threads: usize) -> Self {
-        self.ahead = self.are_bytes.then(|| Ahead::new(threads));
+        self.read_ahead = self.are_bytes.then(|| ReadAhead::new(threads));
         self
     }
 
@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
 
     /// Reads from `start` on up to the last cut before which there are at most `limit` ids.
     pub(super) fn read_from(&mut self, start: usize, limit: usize) -> Result<()> {
-        let (mut ids, mut ahead) = (std::mem::take(&mut self.read), self.ahead.take());
+        let (mut ids, mut ahead) = (std::mem::take(&mut self.read), self.read_ahead.take());
         let is_read = match &mut ahead {
             Some(ahead) => self.read_ahead(ahead, (start, limit), &mut ids)?,
             None => false,
@@ -256,7 +256,7 @@ impl<'a> Search<'a> {
         if !is_read {
             self.last = self.pass_cuts(start, limit, &mut ids)?;
         }
-        (self.read, self.ahead) = (ids, ahead);
+        (self.read, self.read_ahead) = (ids, ahead);
         Ok(())
     }
 
@@ -264,7 +264,7 @@ impl<'a> Search<'a> {
     /// ids.
     fn read_ahead(
         &mut self,
-        ahead: &mut Ahead,
+        ahead: &mut ReadAhead,
         (start, limit): (usize, usize),
         ids: &mut Vec<TokenId>,
     ) -> Result<bool> {

@@ -36,7 +36,7 @@ pub(super) struct Sums {
     /// The count of the prefix that ends before the character.
     before: Vec<u32>,
     /// The count of the suffix that starts at the character.
-    behind: Vec<u32>,
+    after: Vec<u32>,
     /// A bit per character: may the text be cut before it?
     cuts: Vec<u64>,
     /// How many characters a range must have before and after a cut for the cut to hold in it.
@@ -80,7 +80,7 @@ impl Sums {
         let count = places.count();
         let mut sums = Self {
             before: try_alloc::filled(UNKNOWN, count + 1)?,
-            behind: try_alloc::filled(UNKNOWN, count + 1)?,
+            after: try_alloc::filled(UNKNOWN, count + 1)?,
             cuts: try_alloc::filled(0, count / 64 + 1)?,
             margins: if parts_are_texts { (0, 0) } else { (1, 2) },
             parts_are_texts,
@@ -132,10 +132,10 @@ impl Sums {
             return Err(Error::internal("suffixes without tokens"));
         };
         let mut reader = SuffixReader { engine, matcher, memo, ticker };
-        for (number, behind) in self.behind.iter_mut().enumerate().rev() {
+        for (number, after) in self.after.iter_mut().enumerate().rev() {
             let ending = &text.as_bytes()[places.byte(number)..];
             suffixes.read(ending, splitter, &mut reader)?;
-            *behind = suffixes.count(ending.len()).map_or(UNKNOWN, to_u32);
+            *after = suffixes.count(ending.len()).map_or(UNKNOWN, to_u32);
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Sums {
             if to - number <= LONG {
                 let part = places.byte(number)..places.byte(to);
                 let count = if_spelled(encoder.count(text, part))?;
-                self.behind[number] = count.map_or(UNKNOWN, |count| to_u32(count) + rest);
+                self.after[number] = count.map_or(UNKNOWN, |count| to_u32(count) + rest);
             }
         }
         Ok(())
@@ -235,7 +235,7 @@ impl Sums {
 
     /// Prefetches the entries at both ends of a range.
     pub(super) fn prefetch(&self, start: usize, end: usize) {
-        prefetch(&self.behind, start);
+        prefetch(&self.after, start);
         prefetch(&self.before, end);
         // About where the first cut is.
         prefetch(&self.before, start.saturating_add(4));
@@ -252,19 +252,19 @@ impl Sums {
         places: &Places,
     ) -> Result<Option<usize>> {
         let Range { start, end } = range;
-        let (before, behind) = (self.before[end], self.behind[start]);
+        let (before, after) = (self.before[end], self.after[start]);
         if start == 0 && before != UNKNOWN {
             return Ok(Some(before as usize));
         }
-        if end + 1 == self.before.len() && behind != UNKNOWN {
-            return Ok(Some(behind as usize));
+        if end + 1 == self.before.len() && after != UNKNOWN {
+            return Ok(Some(after as usize));
         }
         let first = self.next_cut(start + self.margins.0).filter(|&cut| cut + self.margins.1 <= end);
         let Some(first) = first else { return Ok(None) };
         let total = self.total();
-        let to_first = match behind {
+        let to_first = match after {
             UNKNOWN => to_u32(encoder.count(text, places.byte(start)..places.byte(first))?),
-            _ => behind - (total - self.before[first]),
+            _ => after - (total - self.before[first]),
         };
         let from_first = if before == UNKNOWN {
             let last = self.last_cut(end + 1 - self.margins.1).unwrap_or(first);
@@ -283,15 +283,15 @@ impl Sums {
     /// The largest stop for which the range from `start` has at most `most` ids; `None` if the counts do not tell.
     pub(super) fn farthest(&self, start: usize, most: usize) -> Option<Farthest> {
         let count = self.before.len() - 1;
-        let behind = Some(self.behind[start]).filter(|&behind| behind != UNKNOWN)?;
+        let after = Some(self.after[start]).filter(|&after| after != UNKNOWN)?;
         // A range fits if the prefix up to its stop has at most this many ids.
-        let limit = (most + self.total() as usize).checked_sub(behind as usize);
+        let limit = (most + self.total() as usize).checked_sub(after as usize);
         let shown = |cut: &usize| cut + self.margins.1 <= count;
         let fits = |number: usize| {
             let known = self.before[number];
             limit.is_some_and(|limit| known as usize <= limit)
         };
-        if behind as usize <= most {
+        if after as usize <= most {
             return Some(Farthest { sure: count, maybe: 0..0 });
         }
         let first = self.next_cut(start + self.margins.0.max(1)).filter(shown);
@@ -329,6 +329,6 @@ impl Sums {
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        4 * (self.before.capacity() + self.behind.capacity()) + 8 * self.cuts.capacity()
+        4 * (self.before.capacity() + self.after.capacity()) + 8 * self.cuts.capacity()
     }
 }

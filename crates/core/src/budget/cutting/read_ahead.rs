@@ -29,8 +29,8 @@ struct Part {
     ends: Vec<usize>,
 }
 
-/// The block that is encoded now.
-pub(super) struct Ahead {
+/// The block of the text that was encoded last.
+pub(super) struct ReadAhead {
     threads: usize,
     /// The end of the block in the text.
     end: usize,
@@ -41,7 +41,7 @@ pub(super) struct Ahead {
     is_off: bool,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// Up to `threads` threads encode a block.
     pub(super) fn new(threads: usize) -> Self {
         Self { threads, end: 0, known: Part::default(), number: 0, is_off: false }
