@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 
 # How much of a vocabulary a seed keeps: mutations are to meet structure, not one more token.
 TOKENS = 60
-# The first merges of GPT-2 make the tokens behind its bytes.
+# The first merges of GPT-2 make the tokens after its bytes.
 GGUF_TOKENS = 280
 RANDOM_SEEDS = 200
 MADE_FROM_BYTES = ("encode", "decode", "stream", "split")
@@ -55,7 +55,7 @@ def tokenizer_json(path: Path) -> bytes:
         ]
     added = file["added_tokens"] = file["added_tokens"][:6]
     if isinstance(tokens, dict):
-        # Ids without holes: added tokens that are not in the vocabulary come behind it.
+        # Ids without holes: added tokens that are not in the vocabulary come after it.
         in_order = sorted(model["vocab"], key=model["vocab"].__getitem__)
         in_order += [token["content"] for token in added if token["content"] not in model["vocab"]]
         ids = {token: place for place, token in enumerate(in_order)}

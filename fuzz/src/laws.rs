@@ -238,8 +238,8 @@ pub fn split(splitter: &Splitter, text: &str) -> Option<Vec<Span>> {
         let Some(cut) = splitter.safe_cut(text, from) else { continue };
         assert!(cut >= from && cut < text.len(), "a cut at {cut} from {from} on");
         let mut parts = split(&text[..cut])?;
-        let behind = split(&text[cut..])?;
-        parts.extend(behind.iter().map(|span| Span::new(span.start + cut, span.end + cut)));
+        let rest = split(&text[cut..])?;
+        parts.extend(rest.iter().map(|span| Span::new(span.start + cut, span.end + cut)));
         assert_eq!(parts, spans, "parted at {cut}");
     }
     Some(spans)

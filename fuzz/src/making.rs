@@ -197,7 +197,7 @@ fn added_tokens(from: &mut Unstructured<'_>, model: &ModelDescription) -> Result
     let mut next = tokens.ids().last().map_or(0, |&id| id.saturating_add(1));
     let mut added: Vec<AddedToken> = Vec::new();
     for _ in 0..from.int_in_range(0..=4)? {
-        // One of the vocabulary, or a new one behind it.
+        // One of the vocabulary, or a new one after it.
         let of_model = if from.ratio(1, 3)? && !tokens.is_empty() {
             let index = from.choose_index(tokens.len())?;
             std::str::from_utf8(tokens.bytes(index)).ok().map(|text| (tokens.id(index), text.to_owned()))

@@ -1,4 +1,4 @@
-//! The reader of our own state. Inputs are what stands behind the checksum, which is put before it
+//! The reader of our own state. Inputs are what follows the checksum, which is put before it
 //! here: no mutation would find it.
 #![no_main]
 

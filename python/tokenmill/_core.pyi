@@ -356,7 +356,7 @@ class NGramModel:
         The corpus is one of `files` (as for `tokenmill.train`: paths, globs, folders and URLs, of text and of rows), `texts`
         (an iterable of `str`, each a document) and `ids` (what `tok` made of a text before). Documents are encoded one by one,
         without special tokens around them, and joined in their order: where one does not end in white space, a line end is
-        put behind it. The end of the corpus is followed by its start. With `order=2` a token depends on the one before it,
+        put after it. The end of the corpus is followed by its start. With `order=2` a token depends on the one before it,
         with `order=3` on the two before it.
 
         Raises `TrainingError` for an empty corpus and for files that are not text, `VocabularyError` for an id that `tok` does
@@ -1317,7 +1317,7 @@ class Tokenizer:
         r"""The longest prefix of a text that ends at a border and has at most `n` ids when encoded by itself, as a `Chunk`.
 
         With `side="left"` it is the longest suffix that begins at a border. It may be empty. `at` is a border:
-        `"character"`, `"grapheme"`, `"word"`, `"sentence"` (these three by UAX 29) or `"line"` (behind `\n`, `\r\n`
+        `"character"`, `"grapheme"`, `"word"`, `"sentence"` (these three by UAX 29) or `"line"` (after `\n`, `\r\n`
         and `\r`). With `add_special_tokens` the tokens around the text count.
 
         Raises what `encode` raises, and `BudgetError` if the special tokens alone are more than `n`.
@@ -1830,7 +1830,7 @@ class Tokenizer:
         paths (`"tool_calls[0].function.arguments"`). A part is what the message says, without what the template
         writes around it. A turn begins after its header and ends with its
         end-of-turn token, which `end_of_turn=False` leaves out. Where the template marks the turns of a role
-        with `{% generation %}` blocks, only what these write is trained: no end-of-turn token behind them. `turns`
+        with `{% generation %}` blocks, only what these write is trained: no end-of-turn token after them. `turns`
         say what the model writes, also where not all of it is trained. A token that is only partly in a
         trained range is trained as a whole. `num_threads` is for encoding a list.
 
@@ -1882,12 +1882,12 @@ class Tokenizer:
         literals: Literals = "text",
         **variables: Any,
     ) -> ChatEncoding:
-        """Ids that a model wrote, kept as they are, and the ids of new messages behind them: a `ChatEncoding`.
+        """Ids that a model wrote, kept as they are, and the ids of new messages after them: a `ChatEncoding`.
 
         There are no labels. `ids` stand for `messages` rendered by the same template; `new` are the messages
         that follow. The text
         is that of all messages rendered anew. `seam` says how what is new was encoded: `"canonical"`, the
-        ids are those of the whole text; `"border"`, those behind `ids` are, too; `"alone"`, a token of the
+        ids are those of the whole text; `"border"`, those after `ids` are, too; `"alone"`, a token of the
         whole text would span the seam, so that what is new was encoded without what stands before. `kept` is
         the number of `ids`. Other arguments are as for `apply_chat_template`.
 
@@ -1959,7 +1959,7 @@ class Tokenizer:
     ) -> list[Any]:
         """The messages of a conversation without its oldest turns, so that it has at most `n` ids.
 
-        A turn is a user's message with the answers behind it; tool results go with their calls, and no
+        A turn is a user's message with the answers after it; tool results go with their calls, and no
         message is cut. `keep` says what is never dropped: roles, indices of messages, and `"last"`, the
         last turn. Other arguments are as for `count_chat`.
 
@@ -2274,7 +2274,7 @@ class PretokenTable:
     def from_columns(
         data: _Buffer, offsets: _Buffer, counts: _Buffer, *, are_sorted: bool = False
     ) -> PretokenTable:
-        """From all pretokens one behind the other, where each begins and the last one ends, and their counts; the numbers as
+        """From all pretokens one after the other, where each begins and the last one ends, and their counts; the numbers as
         uint64, the lowest byte first. They need not be sorted or distinct, unless `are_sorted` says so. Raises
         `TrainingError` for what is no count of pretokens.
         """
@@ -2342,7 +2342,7 @@ def train_texts(
     """Trains on an iterable of str, each a document. `weights` says how often each counts; see `tokenmill.train`."""
 
 def flat_rows(rows: list[Any], /) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
-    """The values of lists of `int` one behind the other, and the bounds of the lists, as int64 arrays. None if
+    """The values of lists of `int` one after the other, and the bounds of the lists, as int64 arrays. None if
     a row is no list, or an item no plain `int` of 64 bits.
     """
 

@@ -65,7 +65,7 @@ def load(
     tiktoken has in its cache is copied from there.
 
     ``split`` (a name such as ``"cl100k"``, or a pattern) and ``special_tokens`` (literals, which take the
-    ids behind the last one, or a mapping of literals to ids) are for formats that hold neither. Published
+    ids after the last one, or a mapping of literals to ids) are for formats that hold neither. Published
     files of ranks are known by their hash and need no ``split``; a mapping replaces those of their special
     tokens that have one of its ids or literals.
 

@@ -33,7 +33,7 @@ JOINED = "cu_seqlens"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of all rows, one behind the other, and where each row begins."""
+    """The values of all rows, one after the other, and where each row begins."""
 
     values: npt.NDArray[Any]
     bounds: npt.NDArray[np.int64] | None

@@ -222,7 +222,7 @@ def train(
     count equal to it still merges), and the report says so.
 
     Where it begins: with ``base``, a byte-pair tokenizer over bytes, training goes on from that: its
-    merges are made first, and learned ones come behind them, with ids behind its last. It says how text
+    merges are made first, and learned ones come after them, with ids after its last. It says how text
     is normalized and split and which special tokens there are, so options for that are refused.
     ``vocab_size`` counts its ids, ``num_merges`` only new merges. Going on from the first merges of a
     training gives what that training gave. Its texts may be ``counts`` if it has no normalizer.
@@ -241,7 +241,7 @@ def train(
       (white space and punctuation), or a regular expression (the text between two matches is a
       pretoken too), or ``"Metaspace"`` (words with a ``▁`` in place of the space before them). By
       default ``"cl100k"``, for WordPiece ``"BertPreTokenizer"``, for Unigram ``"Metaspace"``.
-    - ``special_tokens``: literals that take ids of their own: 0 and up, or behind all others with
+    - ``special_tokens``: literals that take ids of their own: 0 and up, or after all others with
       ``special_ids="last"``. Found in the text, they are cut out: not counted, and not merged across.
     - ``bos_token``, ``eos_token``, ``unk_token``, ``sep_token``, ``pad_token``, ``cls_token``,
       ``mask_token``: the special tokens with these roles. They come after those of ``special_tokens``
@@ -249,7 +249,7 @@ def train(
       folder says which they are. With ``add_bos_token=True`` and ``add_eos_token=True``,
       ``encode(text, add_special_tokens=True)`` and ``tok(text)`` put them around each text.
     - ``post_processor="BertProcessing"``: ``encode(text, add_special_tokens=True)`` puts ``cls_token`` before
-      a text and ``sep_token`` behind it.
+      a text and ``sep_token`` after it.
     - ``tie_break``: which of several pairs with the same count is merged: the smallest pair of byte
       strings (the default), the largest one, the pair that is seen first in the corpus as it then
       stands, the smallest pair of ids, or the smallest pair of ids as the library tokenizers gives
@@ -257,7 +257,7 @@ def train(
     - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``,
       WordPiece and Unigram, where it is 16 unless given).
     - ``alphabet``: ``"bytes"`` (all 256; the default) or ``"chars"``, the characters that occur. With
-      characters, ``end_of_word`` is a symbol behind each pretoken, on its own
+      characters, ``end_of_word`` is a symbol after each pretoken, on its own
       (``end_of_word_form="separate"``, the default) or glued to the last character (``"suffix"``), and
       ``unk_token`` stands for characters that are not in the alphabet (bytes need none).
     - ``errors``: what happens to a document that is not UTF-8: a ``TrainingError`` naming file and byte,
@@ -301,7 +301,7 @@ def train(
     - ``allowed_merges``: says which tokens may be made: a function that gets the bytes of the token, or a
       regular expression that its text has to match (parts of a character always may be). A function is
       called once for each merge that is the next one. For byte-pair encoding and WordPiece.
-    - ``reserved_tokens=n``: special tokens ``<|reserved_0|>`` and so on behind the others, for later use.
+    - ``reserved_tokens=n``: special tokens ``<|reserved_0|>`` and so on after the others, for later use.
       They count in ``vocab_size``. ``pad_vocab_to_multiple_of=n`` adds more of them at the end.
 
     ``num_threads=None`` takes every core that this process may use; the result is the same for any number.

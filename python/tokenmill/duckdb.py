@@ -34,7 +34,7 @@ def register(
     special: Special = "text",
     num_threads: int | None = 1,
 ) -> None:
-    """Make ``token_count(text)`` and ``token_ids(text)`` known to a connection, behind a prefix.
+    """Make ``token_count(text)`` and ``token_ids(text)`` known to a connection, with a prefix.
 
     ``token_count`` gives a BIGINT, ``token_ids`` a UINTEGER[]; both are NULL for NULL. Several tokenizers
     take several prefixes; a name that is taken is DuckDB's own error. DuckDB calls with 2,048 rows at a time,

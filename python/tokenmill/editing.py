@@ -25,7 +25,7 @@ class Edit:
     old_stop: int
     """Where the changed ids end in the encoding that was given."""
     new_stop: int
-    """Where they end in this one. The ids behind them are as they were; their offsets have moved."""
+    """Where they end in this one. The ids after them are as they were; their offsets have moved."""
 
 
 def changed(text: str, start: int, stop: int, replacement: str) -> str:

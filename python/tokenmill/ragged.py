@@ -1,6 +1,6 @@
 """Rows of ids in two flat arrays: what a batch of texts becomes.
 
-``ids`` holds the ids of all rows one behind the other; row ``i`` is
+``ids`` holds the ids of all rows one after the other; row ``i`` is
 ``ids[row_offsets[i]:row_offsets[i + 1]]``. Rows and slices are views, so taking one copies nothing.
 numpy is imported when a ``Ragged`` is made, never by ``import tokenmill``.
 
@@ -99,7 +99,7 @@ class Ragged:
 
     @property
     def ids(self) -> npt.NDArray[Any]:
-        """The ids of all rows, one behind the other; read-only."""
+        """The ids of all rows, one after the other; read-only."""
         return self._ids
 
     @property

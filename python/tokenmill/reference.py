@@ -383,7 +383,7 @@ def token_list(
     """List what every token stands for, in the order of ids: special tokens, alphabet, merges.
 
     An `unk_token` follows the special tokens unless it is one of them; `special_ids="last"` puts
-    all of these behind the merges.
+    all of these after the merges.
     """
     literals = dict.fromkeys([*special_tokens, *([unk_token] if unk_token is not None else [])])
     special = [spell(literal) for literal in literals]

@@ -196,7 +196,7 @@ def renamed(tok: Tokenizer, old: str, new: str) -> Surgery:
 
 
 def join(a: Tokenizer, b: Tokenizer) -> Surgery:
-    """Tokenizer ``a`` with the tokens of ``b`` that it lacks behind its own.
+    """Tokenizer ``a`` with the tokens of ``b`` that it lacks after its own.
 
     Text is normalized and split as by ``a``, and ``a``'s merges come first, so that not every new token
     is made from its own bytes. The ids of ``a`` stay; ``id_map`` has the new id of each id of ``b``.

@@ -54,7 +54,7 @@ NAMED = ("--bos-token", "<|begin|>", "--eos-token", "<|end|>")
 def test_a_page_says_what_the_template_misses(run: Run, model: Path, template: Path, tmp_path: Path) -> None:
     given = ("chat", "-t", model, "--template", template, saved(tmp_path / "chat.json", PLAIN), "--labels")
     lines = run(*given).out.decode().splitlines()
-    end = "note: the template writes no end-of-turn token behind messages[1]"
+    end = "note: the template writes no end-of-turn token after messages[1]"
     assert lines[-4:] == [UNNAMED.format("bos"), UNNAMED.format("eos"), AS_TEXT, end]
     lines = run(*given, *NAMED).out.decode().splitlines()
     assert [line for line in lines if line.startswith("note: ")] == [AS_TEXT]
@@ -71,7 +71,7 @@ def test_notes_are_counted_over_a_file(
     where = f"in 2 conversations, the first is {path}: line 2, conversation 2"
     assert result.err.splitlines()[1:] == [
         AS_TEXT,
-        f"note: the template writes no end-of-turn token behind 2 trained turns; {where}",
+        f"note: the template writes no end-of-turn token after 2 trained turns; {where}",
         f"note: the template leaves out 4 fields: reasoning_content (2), name (2); {where}",
         "note: 2 markers of the template in messages are text without a token of its own, which a model may "
         f"take for the real one: <|im_start|> (2); {where}",

@@ -1,7 +1,7 @@
 //! Sets of indices, one bit for each.
 use tokenmill_kernels::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
 
-/// A set of indices. Indices behind the last one that is known are not in it.
+/// A set of indices. Indices after the last known one are not in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bits(Array<u64>);
 

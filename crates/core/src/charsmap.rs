@@ -137,7 +137,7 @@ impl Charsmap {
         (1..=u8::MAX).any(|byte| self.step(base, byte).is_some())
     }
 
-    /// Are letters mapped to letters alone, and no text that goes on behind one, but for marks that it may be composed
+    /// Are letters mapped to letters alone, and no text that goes on after one, but for marks that it may be composed
     /// with? Is a space left as it is, wherever it is? False also where this cannot be said at once.
     ///
     /// Cost: linear in the map and in the number of letters.

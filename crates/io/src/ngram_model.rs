@@ -10,7 +10,7 @@
 //!       56..64    zeros
 //!       64..96    sha256 of all bytes from 128 on
 //!       96..128   sha256 of bytes 0..96
-//!       128..     the arrays, one behind the other, in the order and with the lengths that core says
+//!       128..     the arrays, one after the other, in the order and with the lengths that core says
 //! ```
 //!
 //! Loading checks the header and the size of the file, however large that is; [`verify`] reads and checks all of it.

@@ -45,7 +45,7 @@ pub enum Format {
     VocabTxt,
     /// The keys of llama.cpp, without tensors.
     Gguf,
-    /// Ranks behind special tokens, as Mistral has them.
+    /// Ranks after special tokens, as Mistral has them.
     Tekken,
     /// The compiled tokenizer, for this release and this type of machine.
     Image,

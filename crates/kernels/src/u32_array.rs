@@ -46,7 +46,7 @@ impl U32Array {
         self.len() == 0
     }
 
-    /// The number at an index; `None` behind the end.
+    /// The number at an index; `None` past the end.
     #[inline]
     pub fn get(&self, index: usize) -> Option<u32> {
         match &self.0 {
@@ -72,7 +72,7 @@ impl U32Array {
         }
     }
 
-    /// The numbers that these little-endian bytes are. Bytes behind the last whole number are left out.
+    /// The numbers that these little-endian bytes are. Bytes after the last whole number are left out.
     ///
     /// # Errors
     /// If the allocation fails.
@@ -127,7 +127,7 @@ impl fmt::Debug for U32Array {
     }
 }
 
-/// The number at an index of a mapped file; `None` behind its end.
+/// The number at an index of a mapped file; `None` past its end.
 #[cfg(all(unix, target_endian = "little"))]
 #[inline]
 fn word(file: &MappedFile, index: usize) -> Option<u32> {

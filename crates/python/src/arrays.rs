@@ -36,7 +36,7 @@ trait Cell: Number + Element {
 
 macro_rules! cells {
     ($($of:ident $kind:ident),*) => {
-        /// Cells one behind the other.
+        /// Cells one after the other.
         enum Cells<'a> {
             $($kind(&'a mut [$of]),)*
         }
@@ -275,7 +275,7 @@ pub(crate) fn position_rows<'py>(
     write_rows(out, threads, &Positions { bounds, first, side: side(is_left) })
 }
 
-/// The values of lists of `int` one behind the other, and the bounds of the lists, as int64 arrays. None if
+/// The values of lists of `int` one after the other, and the bounds of the lists, as int64 arrays. None if
 /// a row is no list, or an item no plain `int` of 64 bits.
 #[pyfunction]
 #[pyo3(signature = (rows, /))]

@@ -146,7 +146,7 @@ impl NGramModel {
     /// The corpus is one of `files` (as for `tokenmill.train`: paths, globs, folders and URLs, of text and of rows), `texts`
     /// (an iterable of `str`, each a document) and `ids` (what `tok` made of a text before). Documents are encoded one by one,
     /// without special tokens around them, and joined in their order: where one does not end in white space, a line end is
-    /// put behind it. The end of the corpus is followed by its start. With `order=2` a token depends on the one before it,
+    /// put after it. The end of the corpus is followed by its start. With `order=2` a token depends on the one before it,
     /// with `order=3` on the two before it.
     ///
     /// Raises `TrainingError` for an empty corpus and for files that are not text, `VocabularyError` for an id that `tok` does

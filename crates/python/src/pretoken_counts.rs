@@ -50,7 +50,7 @@ fn bytes_of<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyByte
 
 #[pymethods]
 impl PretokenTable {
-    /// From all pretokens one behind the other, where each begins and the last one ends, and their counts; the numbers as
+    /// From all pretokens one after the other, where each begins and the last one ends, and their counts; the numbers as
     /// uint64, the lowest byte first. They need not be sorted or distinct, unless `are_sorted` says so. Raises
     /// `TrainingError` for what is no count of pretokens.
     #[staticmethod]

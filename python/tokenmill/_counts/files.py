@@ -68,7 +68,7 @@ def from_plain(content: bytes, path: str | None = None) -> tuple[PretokenTable, 
     at = _HEADER.size + text
     facts = read_facts(content[_HEADER.size : at], path)
     body = memoryview(content)[at:-_DIGEST]
-    # One behind the other: where each pretoken begins and the last one ends, the counts, the pretokens.
+    # One after the other: where each pretoken begins and the last one ends, the counts, the pretokens.
     first, second = 8 * (number + 1), 8 * (2 * number + 1)
     offsets, counts, data = body[:first], body[first:second], body[second:]
     try:
@@ -90,7 +90,7 @@ def save_counts(path: str | os.PathLike[str], table: PretokenTable, facts: Count
 
 
 def load_counts(path: str | os.PathLike[str]) -> tuple[PretokenTable, CountedFacts]:
-    """A file of counts, or a folder of parts; behind a URL, too. Raises ``FormatError`` and ``OSError``."""
+    """A file of counts, or a folder of parts; at a URL, too. Raises ``FormatError`` and ``OSError``."""
     name = os.fspath(path)
     if is_url(name):
         return _from_url(name)

@@ -106,23 +106,23 @@ def _labelled(examined: Examined) -> Any:
 
 
 def _end_of_turn(examined: Examined, text: str, labelled: Any) -> Iterator[Finding]:
-    # The first added token behind the last answer ends its turn; white space may stand before it.
-    behind = text[text.find(REPLY) + len(REPLY) :]
+    # The first added token after the last answer ends its turn; white space may stand before it.
+    after = text[text.find(REPLY) + len(REPLY) :]
     ends = [
-        (behind.find(literal), -len(literal), literal, id)
+        (after.find(literal), -len(literal), literal, id)
         for literal, id in examined.added.items()
-        if literal.strip() and literal in behind
+        if literal.strip() and literal in after
     ]
     first = min(ends, default=None)
-    if first is None or behind[: first[0]].strip():
+    if first is None or after[: first[0]].strip():
         yield found(
             "end_of_turn",
             "file",
-            f"the chat template writes no special token behind an answer, but {behind[:40]!r}",
+            f"the chat template writes no special token after an answer, but {after[:40]!r}",
             status="fail",
             way_out="a model trained with it never learns to stop: the template must end each turn with "
             "the end-of-turn token",
-            behind=behind[:200],
+            behind=after[:200],
         )
         return
     literal, id = first[2:]

@@ -144,7 +144,7 @@ def _added_ids(examined: Examined) -> Finding:
             counted(len(moved), "added token does not get its id", "added tokens do not get their ids")
             + f" of tokenizer.json; {token!r}: {declared}, and loaded {real}",
             status="fail",
-            way_out="new tokens take the ids behind the vocabulary, whatever is written: tokens are "
+            way_out="new tokens take the ids after the vocabulary, whatever is written: tokens are "
             "missing from it, or too many",
             moved=dict(some(moved.items())),
         )

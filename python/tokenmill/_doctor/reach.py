@@ -23,10 +23,10 @@ ALPHABET = " abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """What texts showed: tokens that stand alone, those behind something, and those that none held."""
+    """What texts showed: tokens that stand alone, those after something, and those that none held."""
 
     tried: int
-    behind: list[int]
+    prefixed: list[int]
     missed: list[int]
     rewritten: list[int]
 
@@ -50,7 +50,7 @@ def _unreachable(
         "never_ids": some(never),
         "whole_pretoken_only": len(whole_only),
         "whole_pretoken_only_ids": some(whole_only),
-        "behind_a_prefix_only": len(reached.behind),
+        "behind_a_prefix_only": len(reached.prefixed),
     }
     others = f"; {len(whole_only):,} only where a pretoken is exactly the token" if whole_only else ""
     if never:
@@ -201,24 +201,24 @@ def _reached(examined: Examined, unbuilt: set[int]) -> _Reached:
     if examined.model == "wordpiece":
         texts = {id: text.removeprefix("##") for id, text in texts.items()}
     left = list(texts)
-    behind: list[int] = []
+    prefixed: list[int] = []
     contexts = CONTEXTS if examined.model != "wordpiece" else (*CONTEXTS, *((char, "") for char in ALPHABET))
     for number, (before, after) in enumerate(contexts):
         if not left:
             break
         held = _held(examined, left, [before + texts[id] + after for id in left])
         if number:
-            behind += [id for id, is_held in zip(left, held, strict=True) if is_held]
+            prefixed += [id for id, is_held in zip(left, held, strict=True) if is_held]
         left = [id for id, is_held in zip(left, held, strict=True) if not is_held]
     held = _held(examined, left, [texts[id] * 2 for id in left]) if left else []
-    behind += [id for id, is_held in zip(left, held, strict=True) if is_held]
+    prefixed += [id for id, is_held in zip(left, held, strict=True) if is_held]
     left = [id for id, is_held in zip(left, held, strict=True) if not is_held]
     rewritten = [id for id in left if _is_rewritten(examined, texts[id])] if examined.normalizers else []
     changed = set(rewritten)
     missed = [id for id in left if id not in changed]
     if examined.model not in ("bytes", "chars", "score"):
         missed = []  # whether a context was missing, or a better spelling exists, texts cannot tell
-    return _Reached(len(texts), behind, missed, rewritten)
+    return _Reached(len(texts), prefixed, missed, rewritten)
 
 
 def _held(examined: Examined, ids: Sequence[int], texts: Sequence[str]) -> list[bool]:

@@ -27,13 +27,13 @@ def decoded_places(tok: Tokenizer, ids: list[int]) -> list[Span]:
     places: list[Span] = []
     at = 0
 
-    def give(behind: int, length: int) -> None:
+    def give(end_token: int, length: int) -> None:
         nonlocal at
         first = len(places)
-        if behind - first == 1:
+        if end_token - first == 1:
             places.append((at, at + length))
-        elif behind > first:
-            places.extend(_shared_places(tok, ids, (first, behind), (at, at + length)))
+        elif end_token > first:
+            places.extend(_shared_places(tok, ids, (first, end_token), (at, at + length)))
         at += length
 
     for index, number in enumerate(ids):
@@ -47,15 +47,15 @@ def decoded_places(tok: Tokenizer, ids: list[int]) -> list[Span]:
 def _shared_places(tok: Tokenizer, ids: list[int], tokens: Span, text: Span) -> list[Span]:
     """The places of tokens whose text the stream returned together."""
     places: list[Span] = []
-    (first, behind), (at, end) = tokens, text
+    (first, end_token), (at, end) = tokens, text
     # A token may decode differently at the beginning, so each part is decoded with the token before it.
     before = max(first - 1, 0)
     known = len(tok.decode(ids[before:first]))
-    for index in range(first, behind):
+    for index in range(first, end_token):
         part = tok.decode(ids[before : index + 1])
-        if part.endswith("\ufffd") and index + 1 - first < _MAX_INCOMPLETE and index + 1 < behind:
+        if part.endswith("\ufffd") and index + 1 - first < _MAX_INCOMPLETE and index + 1 < end_token:
             continue
-        stop = end if index + 1 == behind else min(at + max(len(part) - known, 0), end)
+        stop = end if index + 1 == end_token else min(at + max(len(part) - known, 0), end)
         places.extend([(at, stop)] * (index + 1 - first))
         at, before, first = stop, first, index + 1
         known = len(tok.decode(ids[before:first]))

@@ -1,4 +1,4 @@
-"""Continuing a conversation behind ids that a model wrote, which are kept as they are.
+"""Continuing a conversation after ids that a model wrote, which are kept as they are.
 
 In: ids, the messages that they stand for, and new messages. Out: the given ids, and the ids of what is new.
 Encoding the whole conversation again could give other ids than the model wrote, and the model would be
@@ -120,7 +120,7 @@ class _Whole(NamedTuple):
             if start >= place:
                 return index
             if stop > place:
-                # An added token may take the white space behind it.
+                # An added token may take the white space after it.
                 takes = self.ids[index] in self.added and not self.chat.text[place:stop].strip()
                 if self.is_control(index) and not takes:
                     return index
@@ -144,7 +144,7 @@ class _Whole(NamedTuple):
 
 
 def _seam(tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: str) -> _Seam:
-    """The new ids: those that, behind the kept ones, decode to the text of the whole conversation."""
+    """The new ids: those that, after the kept ones, decode to the text of the whole conversation."""
     # Decoding may drop characters of the text, so decoded text is compared with decoded text.
     written, anew = tok.decode(kept), tok.decode(whole.ids)
     places = decoded_places(tok, whole.ids)
@@ -163,13 +163,13 @@ def _seam(tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: 
 
     # Tokens that share a character end in the same place, so several may end where the kept ids do.
     stops = [0, *(stop for _, stop in places)]
-    behind = [token for token, stop in enumerate(stops) if stop == len(written)][:_MAX_TRIALS]
+    candidates = [token for token, stop in enumerate(stops) if stop == len(written)][:_MAX_TRIALS]
     # Some formats decode control tokens to nothing. Places where the ids before have the same added tokens as
     # the kept ids are tried first, so that none is written twice.
     added = frozenset(tok.added_tokens.values())
     has = [number for number in kept if number in added]
-    behind.sort(key=lambda first: [number for number in whole.ids[:first] if number in added] != has)
-    for first in behind:
+    candidates.sort(key=lambda first: [number for number in whole.ids[:first] if number in added] != has)
+    for first in candidates:
         if holds(whole.ids[first:]):
             return _Seam("border", whole.start_of(first), whole.ids[first:], whole.offsets[first:])
     token = next((token for token, (_, stop) in enumerate(places) if stop > len(written)), len(whole.ids))
@@ -230,7 +230,7 @@ def _message_at(chat: RenderedChat, at: int) -> int | None:
 def _start_of_new(written: str, whole: _Whole, old: int) -> int:
     """Where the new text begins, where the whole text does not begin with the text of the kept ids.
 
-    That is behind the last field of the old messages, and behind as much of the text after it as the kept ids
+    That is after the last field of the old messages, and after as much of the text after it as the kept ids
     end with.
     """
     chat = whole.chat
@@ -249,20 +249,20 @@ def _start_of_new(written: str, whole: _Whole, old: int) -> int:
 def _encoded_alone(tok: Tokenizer, whole: _Whole, at: int) -> Iterator[tuple[list[int], Any]]:
     """The ids of the text from there on, and their offsets, encoded without the text before it.
 
-    Some formats put a space before every text that they encode. To avoid it, the text is also encoded behind
+    Some formats put a space before every text that they encode. To avoid it, the text is also encoded after
     other text, whose ids are then left out.
     """
     row, text = whole.row, whole.chat.text
-    behind = [(max(start, at) - at, stop - at) for start, stop in row.untrusted if stop > at]
+    after = [(max(start, at) - at, stop - at) for start, stop in row.untrusted if stop > at]
     for before in dict.fromkeys(("", *_BEFORE, *(text[max(at - length, 0) : at] for length in range(1, 9)))):
         length = len(before)
         # No control token is to be found in the text that was put before.
-        untrusted = [(0, length), *((start + length, stop + length) for start, stop in behind)]
+        untrusted = [(0, length), *((start + length, stop + length) for start, stop in after)]
         rest = tok.encode_batch(
             [before + text[at:]],
             offsets=True,
             special="parse",
-            untrusted=[untrusted if before else behind],
+            untrusted=[untrusted if before else after],
             protected=[row.protected],
         )
         offsets = rest.offsets

@@ -166,6 +166,6 @@ def _overlaps(offsets: Any, spans: Sequence[Span]) -> Any:
     # A token of nothing but white space, where offsets leave white space out, is empty and stands at the end
     # of that white space: it overlaps what the character before it overlaps.
     are_empty = offsets[:, 0] == offsets[:, 1]
-    behind = np.searchsorted(bounds[:, 1], offsets[:, 0] - are_empty, side="right")
+    next_bound = np.searchsorted(bounds[:, 1], offsets[:, 0] - are_empty, side="right")
     starts = np.append(bounds[:, 0], np.iinfo(np.int64).max)
-    return starts[behind] < offsets[:, 1]
+    return starts[next_bound] < offsets[:, 1]

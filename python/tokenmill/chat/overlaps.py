@@ -65,8 +65,8 @@ def ranges_of(
     counts = [len(of_text) for of_text in spans]
     before, begin = (np.repeat(each[:-1], counts) for each in (rows.row_offsets, begins))
     first = np.searchsorted(ends, begin + np.array(starts, np.int64), side="right") - before
-    behind = np.searchsorted(ends, begin + np.array(stops, np.int64), side="left") + 1 - before
-    pairs = list(zip(first.tolist(), behind.tolist(), strict=True))
+    stop_token = np.searchsorted(ends, begin + np.array(stops, np.int64), side="left") + 1 - before
+    pairs = list(zip(first.tolist(), stop_token.tolist(), strict=True))
     ranges: list[list[Span] | None] = []
     at = 0
     for count, is_tiled in zip(counts, are_tiled, strict=True):

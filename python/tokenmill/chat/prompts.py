@@ -160,8 +160,8 @@ def _added(plain: str, prompted: str) -> str:
 
 def _always(chat: RenderedChat, tokens: Mapping[str, Any]) -> str | None:
     """The prompt of a template that always writes one: the text after all turns."""
-    behind = chat.text[max((stop for turn in chat.turns for _, stop in turn), default=len(chat.text)) :]
-    return behind if any(map(str.isalnum, behind)) and behind.strip() not in tokens.values() else None
+    after = chat.text[max((stop for turn in chat.turns for _, stop in turn), default=len(chat.text)) :]
+    return after if any(map(str.isalnum, after)) and after.strip() not in tokens.values() else None
 
 
 def _before_answer(chat: RenderedChat | None, message: int) -> str | None:

@@ -40,10 +40,10 @@ class Added(NamedTuple):
 
     def end_of_turn(self, start: int, stop: int) -> Span | None:
         """The token that ends a turn: in this part of the text the first eos, else the last token."""
-        first, behind = bisect_left(self.starts, start), bisect_left(self.starts, stop)
-        if behind == first:
+        first, end = bisect_left(self.starts, start), bisect_left(self.starts, stop)
+        if end == first:
             return None
-        return self.eos_in(start, stop) or (self.starts[behind - 1], self.stops[behind - 1])
+        return self.eos_in(start, stop) or (self.starts[end - 1], self.stops[end - 1])
 
     def eos_in(self, start: int, stop: int) -> Span | None:
         """The first eos in this part of the text."""
@@ -231,8 +231,8 @@ def _owned(fields: Sequence[Segment], message: int) -> list[bool]:
 
 def _within(segments: Sequence[Segment], start: int, stop: int) -> Sequence[Segment]:
     """The segments that begin there."""
-    first, behind = (bisect_left(segments, at, key=lambda segment: segment.start) for at in (start, stop))
-    return segments[first:behind]
+    first, end = (bisect_left(segments, at, key=lambda segment: segment.start) for at in (start, stop))
+    return segments[first:end]
 
 
 def _spans_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:

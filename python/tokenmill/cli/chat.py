@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     group.add_argument("--tools", metavar="FILE", help="a JSON list of the tools that the model may call")
     group.add_argument(
-        "--add-generation-prompt", action="store_true", help="begin an answer behind the last message"
+        "--add-generation-prompt", action="store_true", help="begin an answer after the last message"
     )
     group.add_argument(
         "--set",

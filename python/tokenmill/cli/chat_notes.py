@@ -22,7 +22,7 @@ def notes_of(encoding: ChatEncoding) -> Iterator[str]:
     """The notes on a conversation."""
     yield from _of_template(encoding.unnamed_tokens, encoding.written_as_text)
     for message in encoding.turns_without_end:
-        yield f"note: the template writes no end-of-turn token behind messages[{message}]"
+        yield f"note: the template writes no end-of-turn token after messages[{message}]"
     for message, field in encoding.unwritten:
         yield f"note: the template leaves out messages[{message}].{visible(field)}"
     for literal, kind in _literals(encoding):
@@ -68,7 +68,7 @@ class FileNotes:
             listed = f": {', '.join(names)}" + ", ..." * (len(found) > _MOST_SHOWN) if names else ""
             of_control = f"{_counted(number, 'literal')} of control tokens in messages {_are(number)}"
             what = {
-                "end": f"the template writes no end-of-turn token behind {_counted(number, 'trained turn')}",
+                "end": f"the template writes no end-of-turn token after {_counted(number, 'trained turn')}",
                 "fields": f"the template leaves out {_counted(number, 'field')}",
                 "marker": f"{_counted(number, 'marker')} of the template in messages {_are(number)} text "
                 "without a token of its own, which a model may take for the real one",

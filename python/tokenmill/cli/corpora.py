@@ -1,4 +1,4 @@
-"""The documents that commands read: of text, JSONL and tables, compressed or not, here or behind URLs."""
+"""The documents that commands read: of text, JSONL and tables, compressed or not, here or at URLs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def rows_of(args: argparse.Namespace) -> Rows:
 
 
 def names_of(files: Iterable[str], *, no_file: str | None = None) -> list[str]:
-    """Every file that is meant: as ``expand``, and the files in folders and behind URLs."""
+    """Every file that is meant: as ``expand``, and the files in folders and at URLs."""
     return [name for given in files for name in _names(given, no_file)]
 
 

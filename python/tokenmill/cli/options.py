@@ -80,7 +80,7 @@ def add_unsaid(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
         action="append",
         default=[],
         help="a special token and its id, '<|end|>=100257', for a file that holds none (.tiktoken); "
-        "without =ID they take the ids behind the last one; may be given again",
+        "without =ID they take the ids after the last one; may be given again",
     )
 
 

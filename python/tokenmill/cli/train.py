@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base",
         metavar="T",
-        help="go on from a tokenizer, byte-pair encoding over bytes: learned merges come behind its own; how "
+        help="go on from a tokenizer, byte-pair encoding over bytes: learned merges come after its own; how "
         "text is read and which special tokens there are is as there",
     )
     parser.add_argument("--revision", metavar="REV", help="branch, tag or commit of the repository of --base")
@@ -103,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--special-ids",
         choices=("first", "last"),
         default="first",
-        help="special tokens before or behind all others",
+        help="special tokens before or after all others",
     )
     how.add_argument(
         "--add-bos-token", action="store_true", help="the bos token is put before each text where asked for"
@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--post-processor",
         choices=("BertProcessing",),
-        help="the cls token before each text and the sep token behind it where asked for; wordpiece only",
+        help="the cls token before each text and the sep token after it where asked for; wordpiece only",
     )
     how.add_argument(
         "--score",
@@ -197,7 +197,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("bytes", "chars"),
         help="what merging starts from: all 256 bytes, or the characters of the text (default: bytes)",
     )
-    how.add_argument("--end-of-word", metavar="MARK", help="a symbol behind each word; alphabet chars only")
+    how.add_argument("--end-of-word", metavar="MARK", help="a symbol after each word; alphabet chars only")
     how.add_argument(
         "--end-of-word-form",
         choices=("separate", "suffix"),

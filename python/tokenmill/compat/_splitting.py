@@ -1,4 +1,4 @@
-"""What the splitters of other libraries share: chunks that fit when they are stripped, or put behind more."""
+"""What the splitters of other libraries share: chunks that fit when stripped, or appended to more."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _fitting(
         return
     counting = {name: value for name, value in options.items() if name != "at"}
     if tokenizer.count(shown, **counting) <= n:
-        # It fits alone, but not behind what stands before it.
+        # It fits alone, but not after what stands before it.
         n -= 1
     # A single character that does not fit is an error of ``chunk`` itself.
     for chunk in tokenizer.chunk(shown, n, **options):

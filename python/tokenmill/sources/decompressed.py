@@ -61,9 +61,9 @@ class Stored(ReadableFile):
 
 
 class Gzip:
-    """The members of a gzip file, one behind the other: those of pigz and bgzip too.
+    """The members of a gzip file, one after the other: those of pigz and bgzip too.
 
-    Zeros behind a member are padding, anything else is an error, as is a member that has no end or another
+    Zeros after a member are padding, anything else is an error, as is a member that has no end or another
     checksum than it says.
     """
 
@@ -119,7 +119,7 @@ class Gzip:
 
 
 def zstd(stored: Stored, name: str) -> Stream:
-    """The frames of a Zstandard file, one behind the other; skippable ones, as of pzstd, are passed over."""
+    """The frames of a Zstandard file, one after the other; skippable ones, as of pzstd, are passed over."""
     with waited_for:
         try:
             from compression import zstd as standard  # type: ignore[import-not-found, unused-ignore]

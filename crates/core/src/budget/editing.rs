@@ -264,8 +264,8 @@ impl Change<'_> {
                 .map(|t| t.chars().count())
                 .into();
             let character = |at: usize| at - removed + put;
-            let behind = offsets[last..].iter().map(|&(start, end)| (character(start), character(end)));
-            joined.offsets.extend(behind);
+            let after = offsets[last..].iter().map(|&(start, end)| (character(start), character(end)));
+            joined.offsets.extend(after);
             for (index, surface) in old.surfaces.iter().skip_while(|(index, _)| *index < last) {
                 try_alloc::push(surfaces, (index - last + shift, try_alloc::copy_text(surface)?))?;
             }
@@ -294,9 +294,9 @@ impl Change<'_> {
         let most = window.end.min(new_stop);
         let start = (window.start..most).find(|&index| !is_same(index, index)).unwrap_or(most);
         let most = most - start;
-        let behind = (1..=most).find(|&back| !is_moved(window.end - back, new_stop - back));
-        let behind = behind.map_or(most, |back| back - 1);
-        Edited { sequence, start, old_stop: window.end - behind, new_stop: new_stop - behind }
+        let after = (1..=most).find(|&back| !is_moved(window.end - back, new_stop - back));
+        let after = after.map_or(most, |back| back - 1);
+        Edited { sequence, start, old_stop: window.end - after, new_stop: new_stop - after }
     }
 }
 

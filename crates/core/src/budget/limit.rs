@@ -290,7 +290,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes on behind the first `bytes` bytes of the window.
+    /// Goes on after the first `bytes` bytes of the window.
     fn consume(&mut self, bytes: usize) {
         match self.source {
             Source::Text(_) => self.at += bytes,

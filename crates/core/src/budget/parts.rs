@@ -17,7 +17,7 @@ pub(super) struct PartEncoder<'a> {
 }
 
 impl PartEncoder<'_> {
-    /// Appends the ids of the part of a text from a cut on. The part is encoded behind the character before it, so
+    /// Appends the ids of the part of a text from a cut on. The part is encoded with the character before it, so
     /// that nothing takes it for the start of a text, and the ids of that character are left out. Where the text
     /// itself begins, `before` and `at` are equal.
     pub(super) fn append(self, text: Text<'_>, from: Cut, to: usize, ids: &mut Vec<TokenId>) -> Result<()> {

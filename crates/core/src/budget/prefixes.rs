@@ -126,7 +126,7 @@ impl PrefixReader<'_, '_> {
         }
     }
 
-    /// Have the last `window` prefixes of a pretoken, which may go on behind the text, more than `limit` ids each?
+    /// Have the last `window` prefixes of a pretoken, which may go on after the text, more than `limit` ids each?
     pub(super) fn are_over(
         &mut self,
         prefixes: &mut Prefixes,

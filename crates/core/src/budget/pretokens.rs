@@ -31,11 +31,11 @@ pub(super) struct Pretokens {
     certain: Vec<Certain>,
     /// The open end of the last run of UTF-8.
     split: GrowingSplit,
-    /// Up to here it is known what is UTF-8. The bytes behind it may begin a character.
+    /// Up to here it is known what is UTF-8. The bytes after it may begin a character.
     known_to: usize,
     /// Where the run of bytes begins that are no UTF-8, if the text ends with one.
     invalid_from: Option<usize>,
-    /// The prefixes of the open pretokens, in order, and unused ones behind them.
+    /// The prefixes of the open pretokens, in order, and unused ones after them.
     open: Vec<Prefixes>,
     /// Earlier states of `split`, since the last certain pretoken.
     checkpoints: Vec<GrowingSplit>,
@@ -224,7 +224,7 @@ impl Pretokens {
     /// the longest token. So if the last prefixes, as many as that token has bytes, all have too many, longer ones
     /// have, too. The first open pretoken ends where it ends now, or it goes on, at least to just before the last
     /// character. So it must be over the limit as a prefix of a pretoken that goes on; and so must be each pretoken
-    /// behind it, for the case that the one before ends there. White space may also end at its last line end, or just
+    /// after it, for the case that the one before ends there. White space may also end at its last line end, or just
     /// before it, when it is known what follows.
     pub(super) fn stays_over(
         &mut self,

@@ -96,18 +96,18 @@ impl SuffixCounts {
         reader: &mut SuffixReader<'_, '_>,
     ) -> Result<Suffix> {
         let length = text.len();
-        let behind = self.suffixes[length - width];
-        let goes_on = width < length && behind.is_text == is_text;
-        let run_end = if goes_on { behind.run_end as usize } else { length - width };
+        let shorter = self.suffixes[length - width];
+        let goes_on = width < length && shorter.is_text == is_text;
+        let run_end = if goes_on { shorter.run_end as usize } else { length - width };
         let run = &text[..length - run_end];
         let first = if is_text {
             if self.split_end != run_end {
                 self.split = BackwardSplit::default();
                 self.split_end = run_end;
             }
-            let end = length - width - behind.end as usize;
-            let behind = goes_on.then_some(FirstPretoken { end, is_match: behind.is_match });
-            splitter.first_pretoken(&mut self.split, run, behind)
+            let end = length - width - shorter.end as usize;
+            let next = goes_on.then_some(FirstPretoken { end, is_match: shorter.is_match });
+            splitter.first_pretoken(&mut self.split, run, next)
         } else {
             if !reader.engine.description().is_byte_level() {
                 // Encoding it reports the error.

@@ -59,10 +59,10 @@ impl Suffixes {
                 let Some(candidate) = token else {
                     return Err(Error::internal("no token begins a suffix of a pretoken"));
                 };
-                let Some(behind) = (suffix.len() - matcher.length(candidate)).checked_sub(1) else {
+                let Some(rest) = (suffix.len() - matcher.length(candidate)).checked_sub(1) else {
                     break (candidate, 1);
                 };
-                let (next, count) = self.first[behind];
+                let (next, count) = self.first[rest];
                 let border = matcher.length(candidate);
                 if matcher.bytes_stay_apart(suffix[border - 1], suffix[border])
                     || memo.stays_apart(matcher, candidate, next)

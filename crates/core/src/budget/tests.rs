@@ -195,7 +195,7 @@ proptest! {
             let found = engine.count_till_limit(source, &special, false, limit, &Unwatched);
             match (whole, found) {
                 (Ok(count), Ok(found)) => prop_assert_eq!(found, Some(count).filter(|&count| count <= limit)),
-                // A special token behind the limit is not seen.
+                // A special token after the limit is not seen.
                 (Err(_), Ok(found)) => prop_assert_eq!(found, None),
                 (Err(whole), Err(found)) => prop_assert_eq!(whole.to_string(), found.to_string()),
                 (Ok(_), Err(error)) => prop_assert!(false, "{}", error),

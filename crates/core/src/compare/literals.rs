@@ -85,7 +85,7 @@ fn normalized_to(literal: &str, description: &Description) -> Vec<String> {
     forms
 }
 
-/// A literal with something behind its first character, and before its last.
+/// A literal with something after its first character, and before its last.
 fn inside(literal: &str, more: &str) -> Vec<String> {
     let places =
         [literal.chars().next().map(char::len_utf8), literal.char_indices().last().map(|(at, _)| at)];

@@ -32,7 +32,7 @@ impl Normalizers {
         let mut text = c.to_string();
         for step in &self.steps {
             match step {
-                // Combining marks are only reordered behind the character that they follow.
+                // Combining marks are only reordered after the character that they follow.
                 Step::Form(form @ (Form::Nfd | Form::Nfkd), tables)
                     if text.chars().next().is_none_or(|c| forms::begins_apart(*form, *tables, c)) => {}
                 Step::Lowercase

@@ -11,7 +11,7 @@
 //!   the last step would not split such a match again.
 //!
 //! The class of a class step becomes a part of the [partition](super::partition), because the text is always cut
-//! where it begins or ends. The only arms that look behind their match are those of white space. To them a character
+//! where it begins or ends. The only arms that look beyond their match are those of white space. To them a character
 //! of another part is like the end of the text.
 use regex_syntax::hir::ClassUnicode;
 

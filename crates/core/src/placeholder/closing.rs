@@ -1,4 +1,4 @@
-//! Ends a text that was cut: with a full stop, once, and none behind a comma.
+//! Ends a text that was cut: with a full stop, once, and none after a comma.
 use tokenmill_kernels::try_alloc;
 
 use super::sentences::{is_closer, is_end, is_space};

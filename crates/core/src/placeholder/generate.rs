@@ -17,10 +17,10 @@ const TO_FIRST_SENTENCE: usize = 2048;
 /// Tokens that are drawn to find the start of a word.
 const TO_FIRST_WORD: usize = 64;
 
-/// Tokens that are drawn at most to find the end of a sentence behind the amount: a corpus may have none.
+/// Tokens that are drawn at most to find the end of a sentence after the amount: a corpus may have none.
 const TO_LAST_SENTENCE: usize = 512;
 
-/// Characters that are drawn behind an exact number of these.
+/// Characters that are drawn beyond an exact number of these.
 const TO_CLOSE: usize = 64;
 
 /// How much text is wanted, at least 1 of anything.
@@ -113,7 +113,7 @@ impl NGramModel {
                 Amount::Words(_) => text.scanner.end_of_words().is_some(),
                 Amount::Tokens(count) => drawn >= count,
                 Amount::Sentences(_) => false,
-                // Letters behind the last character may take the place of a comma before it.
+                // Letters after the last character may take the place of a comma before it.
                 Amount::Characters(count) => text.scanner.characters() >= count.saturating_add(TO_CLOSE),
             };
             if is_reached && reached_at.is_none() {
@@ -171,7 +171,7 @@ impl NGramModel {
         Ok((walk, text, symbols.len()))
     }
 
-    /// Draws up to the first end of a sentence, and begins behind it, be it inside a token. Without any, a word has to
+    /// Draws up to the first end of a sentence, and begins after it, be it inside a token. Without any, a word has to
     /// do.
     fn begin_with_sentence(
         &self,
@@ -185,17 +185,17 @@ impl NGramModel {
             ticker.spend(64)?;
             // The first word may have begun before, so that an abbreviation could not be told.
             if let Some(end) = text.next_end().filter(|end| end.words > 1) {
-                return Ok((walk, text.behind(end.byte), 1));
+                return Ok((walk, text.starting_at(end.byte), 1));
             }
         }
-        let mut text = text.behind(usize::MAX);
+        let mut text = text.starting_at(usize::MAX);
         for _ in 0..TO_FIRST_WORD {
             text.push(self, walk.next()?)?;
             if let Some(space) = text.text.find(is_space) {
-                return Ok((walk, text.behind(space), 1));
+                return Ok((walk, text.starting_at(space), 1));
             }
         }
-        Ok((walk, text.behind(usize::MAX), 0))
+        Ok((walk, text.starting_at(usize::MAX), 0))
     }
 
     /// The tokens of a start, and a walk from its end.
@@ -288,7 +288,7 @@ impl Growing {
     }
 
     /// The text from a byte on, to be read anew.
-    fn behind(mut self, byte: usize) -> Self {
+    fn starting_at(mut self, byte: usize) -> Self {
         let rest = self.text.get(byte..).unwrap_or_default().trim_start_matches(is_space);
         let start = self.text.len() - rest.len();
         self.text.drain(..start);

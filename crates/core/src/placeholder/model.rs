@@ -15,9 +15,9 @@ use crate::watch::{Ticker, Watch};
 /// How many tokens an n-gram has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// A token, and the one behind it.
+    /// A token, and the one after it.
     Two,
-    /// Two tokens, and the one behind them.
+    /// Two tokens, and the one after them.
     Three,
 }
 

@@ -1,8 +1,8 @@
 //! Words and sentences of a text that grows at its end.
 //!
-//! A word is what white space surrounds, as for Python's `str.split`. A sentence ends behind a full stop, an
+//! A word is what white space surrounds, as for Python's `str.split`. A sentence ends after a full stop, an
 //! exclamation mark or a question mark and the closing quotes and brackets after it, if white space follows; those of
-//! Chinese and Japanese need no white space. A full stop behind an abbreviation (a capital letter alone, or up to three
+//! Chinese and Japanese need no white space. A full stop after an abbreviation (a capital letter alone, or up to three
 //! letters without a vowel that begin with a capital: `M.`, `Mr.`, `Cn.`) ends nothing.
 
 /// What ends a sentence if white space follows.

@@ -1,6 +1,6 @@
 //! A corpus of ids into a model.
 //!
-//! The corpus is a circle: behind its last token comes its first, so that every context has a successor. Its positions
+//! The corpus is a circle: after its last token comes its first, so that every context has a successor. Its positions
 //! are sorted by the n-grams that begin there, token by token from the last one: each pass is a counting sort, and the
 //! order of the pass before is what it keeps within a token. Cost: linear in the corpus.
 use tokenmill_kernels::try_alloc;
@@ -108,7 +108,7 @@ impl Corpus {
         position.checked_sub(1).unwrap_or(self.symbols.len() - 1)
     }
 
-    /// The symbol so many positions behind one, in the circle.
+    /// The symbol `distance` positions after one, in the circle.
     fn symbol(&self, position: u32, distance: usize) -> u32 {
         self.symbols[(position as usize + distance) % self.symbols.len()]
     }

@@ -1,6 +1,6 @@
 //! A tokenizer with more tokens.
 //!
-//! In: the bytes of new tokens. Out: the tokenizer with these and with what merging needs to make them, behind all that
+//! In: the bytes of new tokens. Out: the tokenizer with these and with what merging needs to make them, after all that
 //! it has. What was there comes first, so a text that holds none of the new bytes must keep its ids.
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId};
 use crate::watch::{Ticker, Watch};
 
-/// The same tokenizer with more ordinary tokens behind all others. A byte-pair model gets the merges that they need too,
+/// The same tokenizer with more ordinary tokens after all others. A byte-pair model gets the merges that they need too,
 /// and the tokens between; tokens of `WordPiece` are given as they are written.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Two vocabularies in one.
 //!
-//! In: two tokenizers with models of one kind. Out: the first with the tokens of the second that it lacks behind its own,
-//! and the map from the second's ids. How text is normalized and split stays as in the first.
+//! In: two tokenizers with models of one kind. Out: the first with the tokens of the second that it lacks, after its
+//! own, and the map from the second's ids. How text is normalized and split stays as in the first.
 use std::collections::HashSet;
 
 use super::extend::{append, next_id};
@@ -15,7 +15,7 @@ use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId};
 
 /// The first tokenizer with the tokens of the second that it lacks. The map is that of the second's ids: those of the
-/// first do not change. Merges of the second that make new tokens come behind those of the first.
+/// first do not change. Merges of the second that make new tokens come after those of the first.
 ///
 /// # Errors
 /// A format error for models of different kinds or forms, and for Unigram; as for [`Engine::merges`] where the order of

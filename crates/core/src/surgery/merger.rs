@@ -1,7 +1,7 @@
 //! Merging by the naive rule over a vocabulary that grows.
 //!
 //! In: a byte-pair model, and bytes. Out: the row of tokens that merging leaves, and, on request, new tokens and merges
-//! behind all others. Nothing here is fast: it runs once for each new token. Tests compare it with the engine.
+//! after all others. Nothing here is fast: it runs once for each new token. Tests compare it with the engine.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -80,7 +80,7 @@ impl<'a> Merger<'a> {
         self.ids.get(bytes).copied()
     }
 
-    /// Adds a token behind all others.
+    /// Adds a token after all others.
     ///
     /// # Errors
     /// A vocabulary error when there are no ids left, or for the bytes of a token that no text becomes.
@@ -100,7 +100,7 @@ impl<'a> Merger<'a> {
         Ok(id)
     }
 
-    /// Adds a merge behind all others, unless tokens say what merges.
+    /// Adds a merge after all others, unless tokens say what merges.
     pub(super) fn add_merge(&mut self, left: TokenId, right: TokenId, result: TokenId) {
         if self.is_listed() {
             let rank = self.ranks.len() + self.merges.len();

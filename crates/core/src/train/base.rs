@@ -1,4 +1,4 @@
-//! Training that goes on from a tokenizer: its merges first, then learned ones behind them.
+//! Training that goes on from a tokenizer: its merges first, then learned ones after them.
 //!
 //! In: an engine. Out: what training needs of it, and at the end its description with the new tokens. The merges are made
 //! in the text as training would make them, so that what is learned next is what training would have learned next.
@@ -99,7 +99,7 @@ impl Base {
         &self.merges
     }
 
-    /// The tokenizer with what was learned behind all that it has: pairs of symbols, and all tokens by symbol.
+    /// The tokenizer with what was learned after all that it has: pairs of symbols, and all tokens by symbol.
     pub(super) fn with_learned(&self, tokens: &TokenList, learned: &[(u32, u32)]) -> Result<Description> {
         if learned.len() > (NO_ID - 1 - self.last) as usize {
             return Err(Error::training("more than 2^32 - 1 tokens"));

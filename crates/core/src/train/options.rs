@@ -150,7 +150,7 @@ pub enum Dialect {
 pub struct BertTemplate {
     /// The first token.
     pub cls: String,
-    /// The token behind each text.
+    /// The token after each text.
     pub sep: String,
 }
 

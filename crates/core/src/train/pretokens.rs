@@ -14,7 +14,7 @@ use crate::watch::{Ticker, Watch};
 /// Distinct pretokens, sorted by their bytes, each with how often it occurs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PretokenCounts {
-    /// All pretokens, one behind the other. Each is UTF-8 and not empty.
+    /// All pretokens, one after the other. Each is UTF-8 and not empty.
     bytes: Vec<u8>,
     /// Where each begins in `bytes`, and the end of the last one.
     offsets: Vec<u64>,
@@ -45,7 +45,7 @@ impl Default for PretokenCounts {
 }
 
 impl PretokenCounts {
-    /// Counts from columns: all pretokens one behind the other, where each begins and the last one ends, and how often
+    /// Counts from columns: all pretokens one after the other, where each begins and the last one ends, and how often
     /// each occurs. They need not be sorted; the counts of equal ones are summed.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ impl PretokenCounts {
         self.counts.is_empty()
     }
 
-    /// All pretokens, one behind the other.
+    /// All pretokens, one after the other.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

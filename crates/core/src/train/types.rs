@@ -51,7 +51,7 @@ impl Types {
         Ok(Self { arena, entries })
     }
 
-    /// Pretokens as they stand, from what lies one behind the other, where each begins and the last one ends, and the
+    /// Pretokens as they stand, from what lies one after the other, where each begins and the last one ends, and the
     /// counts.
     pub(super) fn from_columns(
         bytes: &[u8],
@@ -77,7 +77,7 @@ impl Types {
         Ok(Self { arena, entries })
     }
 
-    /// Adds a pretoken that counts once, behind the others.
+    /// Adds a pretoken that counts once, after the others.
     pub(super) fn push(&mut self, text: &str, ticker: &mut Ticker<'_>) -> Result<()> {
         /// Bytes that are copied between two looks at the watch.
         const PART: usize = 1 << 20;

@@ -145,7 +145,7 @@ fn has_same_pieces(plain: &ModelDescription, own: &ModelDescription) -> bool {
     }
 }
 
-/// The ids before and behind a single text; `None` if they are others than at most one of each.
+/// The ids before and after a single text; `None` if they are others than at most one of each.
 fn around(steps: &[PostProcessor]) -> Option<(Option<TokenId>, Option<TokenId>)> {
     let mut steps = steps.iter().filter(|step| !matches!(step, PostProcessor::ByteLevel { .. }));
     let (step, rest) = (steps.next(), steps.next());

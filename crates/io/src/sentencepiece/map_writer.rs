@@ -14,7 +14,7 @@ const FAR: usize = 1 << 21;
 
 const IS_VALUE: u32 = 1 << 31;
 
-/// A node of the trie: what its key becomes, and the nodes behind it.
+/// A node of the trie: what its key becomes, and its children.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct Node {
     value: Option<u32>,
@@ -63,7 +63,7 @@ fn shared_nodes<'a>(keys: impl Iterator<Item = (&'a [u8], u32)>) -> (Vec<Node>, 
     (nodes, root)
 }
 
-/// Closes the nodes behind the first `shared` bytes of the latest key.
+/// Closes the nodes after the first `shared` bytes of the latest key.
 fn close_down(open: &mut Vec<Node>, latest: &[u8], shared: usize, close: &mut impl FnMut(Node) -> u32) {
     while open.len() > shared + 1
         && let Some(node) = open.pop()
@@ -126,7 +126,7 @@ impl Array {
             .chain(node.children.iter().map(|&(byte, _)| usize::from(byte)))
             .collect();
         let first = labels.first().copied().unwrap_or(0);
-        // Far behind there are few free units; to look at them again for each node takes long.
+        // Far back there are few free units; to look at them again for each node takes long.
         let mut free = self.first_free.max(self.units.len().saturating_sub(16 * BLOCK / 4));
         let base = loop {
             while free < self.units.len() && self.is_used[free] {

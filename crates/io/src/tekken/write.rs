@@ -111,7 +111,7 @@ fn specials(added: &[AddedToken], lossy: bool) -> Result<TokenId> {
     Ok(added.len() as TokenId)
 }
 
-/// The tokens of the model behind the special ones, by rank.
+/// The tokens of the model after the special ones, by rank.
 fn ordinary(engine: &Engine, specials: TokenId) -> Result<TokenList> {
     let model = engine.bpe().or_else(|_| cannot("model", "holds byte-pair encoding and no other model"))?;
     if model.alphabet != Alphabet::Bytes || model.unk.is_some() {

@@ -171,7 +171,7 @@ impl Field {
     }
 }
 
-/// Bytes that are noted with a column: a number of pairs of keys and values, each behind its length.
+/// Bytes that are noted with a column: a number of pairs of keys and values, each after its length.
 ///
 /// # Safety
 /// The pointer is to as many bytes as the numbers in them say.

@@ -94,8 +94,8 @@ impl<T: Plain> Array<T> {
             self.to_mut().extend_from_slice(items);
             return;
         }
-        // SAFETY: the vector has room for so many more items behind its last one, which nothing else may access while
-        // the array is borrowed exclusively.
+        // SAFETY: the vector has capacity for `items.len()` more items after its last one, which nothing else may access
+        // while the array is borrowed exclusively.
         unsafe {
             let end = self.items.as_ptr().add(self.len);
             end.copy_from_nonoverlapping(items.as_ptr(), items.len());

@@ -10,7 +10,7 @@ use crate::exceptions::out_of_memory;
 /// The arrays of a column, one after the other.
 pub(crate) struct Columns {
     arrays: Vec<StringColumn>,
-    /// The row behind each array.
+    /// The row after the last one of each array.
     ends: Vec<usize>,
 }
 

@@ -92,7 +92,7 @@ impl Tokenizer {
     /// paths (`"tool_calls[0].function.arguments"`). A part is what the message says, without what the template
     /// writes around it. A turn begins after its header and ends with its
     /// end-of-turn token, which `end_of_turn=False` leaves out. Where the template marks the turns of a role
-    /// with `{% generation %}` blocks, only what these write is trained: no end-of-turn token behind them. `turns`
+    /// with `{% generation %}` blocks, only what these write is trained: no end-of-turn token after them. `turns`
     /// say what the model writes, also where not all of it is trained. A token that is only partly in a
     /// trained range is trained as a whole. `num_threads` is for encoding a list.
     ///
@@ -114,12 +114,12 @@ impl Tokenizer {
         hand_over((&late::CHAT_ENCODING, "apply"), [slf, messages], options)
     }
 
-    /// Ids that a model wrote, kept as they are, and the ids of new messages behind them: a `ChatEncoding`.
+    /// Ids that a model wrote, kept as they are, and the ids of new messages after them: a `ChatEncoding`.
     ///
     /// There are no labels. `ids` stand for `messages` rendered by the same template; `new` are the messages
     /// that follow. The text
     /// is that of all messages rendered anew. `seam` says how what is new was encoded: `"canonical"`, the
-    /// ids are those of the whole text; `"border"`, those behind `ids` are, too; `"alone"`, a token of the
+    /// ids are those of the whole text; `"border"`, those after `ids` are, too; `"alone"`, a token of the
     /// whole text would span the seam, so that what is new was encoded without what stands before. `kept` is
     /// the number of `ids`. Other arguments are as for `apply_chat_template`.
     ///
@@ -182,7 +182,7 @@ impl Tokenizer {
 
     /// The messages of a conversation without its oldest turns, so that it has at most `n` ids.
     ///
-    /// A turn is a user's message with the answers behind it; tool results go with their calls, and no
+    /// A turn is a user's message with the answers after it; tool results go with their calls, and no
     /// message is cut. `keep` says what is never dropped: roles, indices of messages, and `"last"`, the
     /// last turn. Other arguments are as for `count_chat`.
     ///

@@ -46,7 +46,7 @@ impl Tokenizer {
     /// The longest prefix of a text that ends at a border and has at most `n` ids when encoded by itself, as a `Chunk`.
     ///
     /// With `side="left"` it is the longest suffix that begins at a border. It may be empty. `at` is a border:
-    /// `"character"`, `"grapheme"`, `"word"`, `"sentence"` (these three by UAX 29) or `"line"` (behind `\n`, `\r\n`
+    /// `"character"`, `"grapheme"`, `"word"`, `"sentence"` (these three by UAX 29) or `"line"` (after `\n`, `\r\n`
     /// and `\r`). With `add_special_tokens` the tokens around the text count.
     ///
     /// Raises what `encode` raises, and `BudgetError` if the special tokens alone are more than `n`.

@@ -263,8 +263,8 @@ impl Tokenizer {
         let state = py.detach(|| tokenmill_io::state::write(self.engine.description()));
         let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
         let state = crate::buffer::objects::bytes(py, &state)?;
-        // Annotations stay behind: equal tokenizers have equal pickles, by which other libraries key their caches.
-        // So does a name of the split that it has without being asked.
+        // Annotations are left out: equal tokenizers have equal pickles, by which other libraries key their caches.
+        // So is a name of the split that it has without being asked.
         let split = Split::of_stages(&self.engine.description().pre_tokenizer);
         let own = split.as_ref().and_then(named_splits::name_of);
         let split_name = self.split_name.filter(|&name| own != Some(name));

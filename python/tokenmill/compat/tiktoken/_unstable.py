@@ -1,6 +1,6 @@
 """Encoding a text that goes on, or that breaks off within a character.
 
-How a text is cut may change when more is written behind it, so the tokens of its last match are not
+How a text is cut may change when more is written after it, so the tokens of its last match are not
 final. This module holds them apart, and finds what may become of them.
 """
 

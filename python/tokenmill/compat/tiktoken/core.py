@@ -246,7 +246,7 @@ class Encoding:
         return self._encode(text, "text")
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes. What is no UTF-8, and all behind it, goes into one piece with the last match."""
+        """The ids of bytes. What is no UTF-8, and all after it, goes into one piece with the last match."""
         if not isinstance(text, bytes):
             raise TypeError(f"expected bytes, not {type(text).__name__}")
         try:

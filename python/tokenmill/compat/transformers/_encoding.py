@@ -183,7 +183,7 @@ class Encoding:
 
     @staticmethod
     def merge(encodings: Sequence[Encoding | tokenizers.Encoding], growing_offsets: bool = True) -> Encoding:
-        """One encoding of several, behind one another."""
+        """One encoding of several, one after the other."""
         plain = [one.to_tokenizers() if isinstance(one, Encoding) else one for one in encodings]
         return Encoding(None, tokenizers.Encoding.merge(plain, growing_offsets))
 

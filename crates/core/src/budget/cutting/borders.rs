@@ -1,7 +1,7 @@
 //! Borders of characters, graphemes, words, sentences and lines.
 //!
 //! In: a text. Out: its borders, from left to right, as far as they are asked for. They are those of the whole text,
-//! by UAX 29 for graphemes, words and sentences. A line ends behind `\n`, `\r\n` and `\r`.
+//! by UAX 29 for graphemes, words and sentences. A line ends after `\n`, `\r\n` and `\r`.
 use memchr::memchr2;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -65,20 +65,20 @@ impl<'a> Borders<'a> {
         self.found.get(number).copied().unwrap_or(self.text.len())
     }
 
-    /// The last border at or before `at` that is after `behind`.
-    pub(super) fn last(&mut self, behind: usize, at: usize) -> Option<usize> {
+    /// The last border at or before `at` that is after `floor`.
+    pub(super) fn last(&mut self, floor: usize, at: usize) -> Option<usize> {
         if self.rest.is_none() {
-            let last = (behind..=at).rev().find(|&at| self.text.is_char_boundary(at));
-            return last.filter(|&last| last > behind);
+            let last = (floor..=at).rev().find(|&at| self.text.is_char_boundary(at));
+            return last.filter(|&last| last > floor);
         }
         self.find(at);
         let mut back = self.border.reach();
         loop {
             let number = self.found.partition_point(|&border| border <= at);
             if let Some(number) = number.checked_sub(1) {
-                return Some(self.found[number]).filter(|&last| last > behind);
+                return Some(self.found[number]).filter(|&last| last > floor);
             }
-            if self.from <= behind.max(self.start) {
+            if self.from <= floor.max(self.start) {
                 return None;
             }
             back *= 4;
@@ -210,13 +210,13 @@ mod tests {
                     Iterator::collect,
                 );
                 let mut borders = Borders::new(border, &text, 0);
-                for (at, behind, kind) in &asked {
+                for (at, floor, kind) in &asked {
                     let at = at.index(text.len() + 1);
                     match kind {
                         0 => {
-                            let behind = behind.index(at + 1);
-                            let want = whole.iter().copied().rfind(|&border| border <= at && border > behind);
-                            prop_assert_eq!(borders.last(behind, at), want);
+                            let floor = floor.index(at + 1);
+                            let want = whole.iter().copied().rfind(|&border| border <= at && border > floor);
+                            prop_assert_eq!(borders.last(floor, at), want);
                         }
                         1 => {
                             let want = whole.iter().copied().find(|&border| border >= at.max(1));

@@ -55,7 +55,7 @@ pub struct Chunk {
 pub struct Chunks {
     /// The bytes of each.
     pub spans: Vec<Span>,
-    /// The ids of all, one behind the other.
+    /// The ids of all, concatenated.
     pub ids: Vec<TokenId>,
     /// Where the ids of each end.
     pub ends: Vec<usize>,
@@ -206,13 +206,13 @@ pub(super) struct Chunker<'a> {
     /// The most ids of a chunk without special tokens.
     pub(super) most: usize,
     pub(super) search: Search<'a>,
-    /// The borders that were asked for, from the kind of the options to finer ones. All of them behind the beginning
+    /// The borders that were asked for, from the kind of the options to finer ones. All of them come after the start
     /// of the text, which is a border of each kind.
     pub(super) borders: Vec<Borders<'a>>,
 }
 
 impl Chunker<'_> {
-    /// Appends all chunks behind the last one.
+    /// Appends all chunks after the last one.
     pub(super) fn cut(&mut self, mut last: Option<Span>, chunks: &mut Chunks) -> Result<()> {
         let adds_special = self.options.adds_special;
         while last.map_or(0, |last| last.end) < self.text.len() {
@@ -244,7 +244,7 @@ impl Chunker<'_> {
             if start == last.end {
                 return Ok(self.chunk_from(start)?.map(from(start)));
             }
-            // A chunk must go on behind the last one.
+            // A chunk must reach beyond the end of the last one.
             let found = self.search.longest_prefix(start, self.most, &mut self.borders[0], last.end)?;
             if !self.is_known(0, found.last) {
                 return Ok(None);

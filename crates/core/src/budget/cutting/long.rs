@@ -80,13 +80,13 @@ impl<'a, 'm> LongPrefixes<'a, 'm> {
         }))
     }
 
-    /// The length of the longest prefix, longer than `behind`, that has at most `limit` ids and ends at a border; and
+    /// The length of the longest prefix, longer than `floor`, that has at most `limit` ids and ends at a border; and
     /// how many bytes were read.
     pub(super) fn longest(
         &mut self,
         limit: usize,
         mut first_border: impl FnMut(usize) -> usize,
-        behind: usize,
+        floor: usize,
     ) -> Result<(Option<usize>, usize)> {
         let text = self.text;
         let (pretokens, mut reader) = self.reader()?;
@@ -99,7 +99,7 @@ impl<'a, 'm> LongPrefixes<'a, 'm> {
             pretokens.read(part, &mut reader)?;
             let count = pretokens.count(part, &mut reader)?;
             if at == border {
-                if count <= limit && at > behind {
+                if count <= limit && at > floor {
                     found = Some(at);
                 }
                 border = first_border(at + 1);

@@ -22,7 +22,7 @@ const NEAR: usize = 8;
 pub(super) struct Prefix {
     /// Its end; `None` if no part has so few ids.
     pub(super) end: Option<usize>,
-    /// No longer part has so few, whatever follows: nothing behind this place was looked at.
+    /// No longer part has so few, whatever follows: nothing after this place was looked at.
     pub(super) last: usize,
 }
 
@@ -40,8 +40,8 @@ pub(super) struct Search<'a> {
     read: Vec<TokenId>,
     /// The last place where the part can end and fit; `None` if all of the text fits.
     last: Option<usize>,
-    /// The start of the part and the cuts behind it, each with the number of ids before it. For a suffix: the cuts
-    /// before its end, each with the number of ids behind it.
+    /// The start of the part and the cuts after it, each with the number of ids before it. For a suffix: the cuts
+    /// before its end, each with the number of ids after it.
     passed: Vec<(Cut, usize)>,
     /// Is each id the bytes of its token in the text, so that the length of a token says where it begins?
     are_bytes: bool,
@@ -78,28 +78,28 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// The longest part from `start` on that ends at a border behind `behind` and has at most `limit` ids; these are
+    /// The longest part from `start` on that ends at a border after `floor` and has at most `limit` ids; these are
     /// then in `ids`.
     pub(super) fn longest_prefix(
         &mut self,
         start: usize,
         limit: usize,
         borders: &mut Borders<'_>,
-        behind: usize,
+        floor: usize,
     ) -> Result<Prefix> {
         self.read_from(start, limit)?;
-        self.longest_read(limit, borders, behind)
+        self.longest_read(limit, borders, floor)
     }
 
     /// As [`Self::longest_prefix`], from where the text was read.
     ///
-    /// Ids up to a cut are those of every longer part. So no part fits that goes on behind a cut up to which there
+    /// Ids up to a cut are those of every longer part. So no part fits that goes on after a cut up to which there
     /// are too many. Of those before it, each is counted, the longest first.
     pub(super) fn longest_read(
         &mut self,
         limit: usize,
         borders: &mut Borders<'_>,
-        behind: usize,
+        floor: usize,
     ) -> Result<Prefix> {
         self.ids.clear();
         try_alloc::extend(&mut self.ids, &self.read)?;
@@ -108,7 +108,7 @@ impl<'a> Search<'a> {
         let Some(last) = self.last else {
             let length = self.text.len();
             self.note_rate(length - start);
-            return Ok(Prefix { end: Some(length).filter(|&end| end > behind), last: length });
+            return Ok(Prefix { end: Some(length).filter(|&end| end > floor), last: length });
         };
         let mut last = (from..=last).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(from);
         let mut at = last;
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
             let (found, read) = prefixes.longest(
                 limit - known,
                 |at| borders.first(from + at) - from,
-                behind.saturating_sub(from),
+                floor.saturating_sub(from),
             )?;
             last = from + read;
             if let Some(length) = found {
@@ -135,7 +135,7 @@ impl<'a> Search<'a> {
         }
         let mut number = self.passed.len();
         let mut read_to = from;
-        while let Some(end) = borders.last(behind.max(start), at) {
+        while let Some(end) = borders.last(floor.max(start), at) {
             let from = if self.are_bytes {
                 if read_to > end {
                     let mut ids = std::mem::take(&mut self.ids);
@@ -170,8 +170,8 @@ impl<'a> Search<'a> {
         Ok(Prefix { end: None, last })
     }
 
-    /// Removes ids, which end at `at` and are bytes, from behind the last cut that is not behind a place. Gives where
-    /// they end then.
+    /// Removes the ids after the last cut that is not after a place. The ids end at `at` and stand for bytes. Returns
+    /// where they end then.
     fn back_to(&mut self, place: usize, start: usize, at: usize, ids: &mut Vec<TokenId>) -> usize {
         let cut = self.cuts.last(start + 1..place + 1).map_or(start, |cut| cut.at);
         let mut at = at;
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
         cut
     }
 
-    /// A place behind which no part ends that has at most `limit` ids, where many bytes follow the last cut. `last`
+    /// A place after which no part ends that has at most `limit` ids, where many bytes follow the last cut. `last`
     /// if only counting all of them tells.
     fn end_of_long(&mut self, limit: usize, from: usize, last: usize) -> Result<usize> {
         if let Some(end) = self.end_of_run(limit, last)? {
@@ -198,7 +198,7 @@ impl<'a> Search<'a> {
     /// As [`Self::end_of_long`], for a run of characters that is one pretoken; `None` for other texts.
     ///
     /// In one pretoken, each prefix has at least as many ids as one that is shorter by no more than the longest token.
-    /// So the search ends behind so many prefixes in a row that have too many.
+    /// So the search ends after that many prefixes in a row that have too many.
     fn end_of_run(&mut self, limit: usize, last: usize) -> Result<Option<usize>> {
         let (from, known) = self.passed.last().copied().unwrap_or_default();
         let mut ids = std::mem::take(&mut self.ids);
@@ -433,7 +433,7 @@ impl<'a> Search<'a> {
     fn pass_cuts_backwards(&mut self, end: usize, limit: usize, lowest: usize) -> Result<usize> {
         self.passed.clear();
         let mut ids = std::mem::take(&mut self.ids);
-        // Cuts are looked for behind `start`, and `first` is the first place that is possible.
+        // Cuts are looked for after `start`, and `first` is the first place that is possible.
         let (mut start, mut first) = (lowest, lowest);
         let (mut to, mut known) = (end, 0);
         let mut is_over = false;

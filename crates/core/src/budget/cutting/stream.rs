@@ -26,7 +26,7 @@ pub struct ChunkStream {
     threads: usize,
     /// The text that is kept.
     text: String,
-    /// Bytes behind it that begin a character.
+    /// Bytes after it that begin a character.
     rest: Vec<u8>,
     /// The bytes and the characters before it.
     before: (usize, usize),
@@ -115,7 +115,7 @@ impl ChunkStream {
         };
         chunker.cut(self.last, chunks).map_err(|error| self.moved(error))?;
         let last = chunks.spans.last().copied();
-        // Borders are found behind a border.
+        // Borders are searched from a border on.
         let from = last.map_or(0, |last| kept_from(&mut chunker.borders, last.start));
         Ok((last, from))
     }
@@ -149,7 +149,7 @@ impl ChunkStream {
     }
 }
 
-/// The last place, not behind `at`, that is a border of each kind in use.
+/// The last place, not after `at`, that is a border of each kind in use.
 fn kept_from(borders: &mut [Borders<'_>], at: usize) -> usize {
     let mut from = at;
     loop {

@@ -33,8 +33,8 @@ fn chunks(engine: &Engine, text: &str, options: &ChunkOptions) -> Option<Vec<(us
     let fits = |start: usize, end: usize, limit: usize| ids(engine, &text[start..end]).len() <= limit;
     let kinds: Vec<Border> = std::iter::successors(Some(options.border), |border| border.finer()).collect();
     let all: Vec<Vec<usize>> = kinds.iter().map(|&border| borders(border, text)).collect();
-    let longest = |level: usize, start: usize, behind: usize| {
-        let ends = all[level].iter().copied().rev().take_while(|&end| end > behind);
+    let longest = |level: usize, start: usize, floor: usize| {
+        let ends = all[level].iter().copied().rev().take_while(|&end| end > floor);
         ends.into_iter().find(|&end| fits(start, end, options.limit))
     };
     let from = |start: usize| {

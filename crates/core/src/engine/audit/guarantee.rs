@@ -110,7 +110,7 @@ impl Engine {
         let longest = self.vocabulary().added().iter().map(|token| token.content.len()).max();
         let Some(longest) = longest else { return promise(Guarantee::Linear, "there are none") };
         let reason = format!(
-            "one automaton looks for all of them at once; behind a match it has read at most the {longest} bytes of \
+            "one automaton looks for all of them at once; beyond a match it has read at most the {longest} bytes of \
              the longest"
         );
         promise(Guarantee::Linear, reason)

@@ -11,7 +11,7 @@ use crate::vocabulary::Vocabulary;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Cut {
     pub(crate) at: usize,
-    /// Where the character before it begins. A text that begins behind that character need not be cut there.
+    /// Where the character before it begins. A text that begins after that character need not be cut there.
     pub(crate) before: usize,
     /// The end of the text that makes it such a place.
     pub(crate) seen: usize,

@@ -132,11 +132,11 @@ impl TextCuts {
     /// The cut at a place of a text, if it is one.
     pub(super) fn at(&self, text: &str, at: usize) -> Option<Cut> {
         let left = text[..at].chars().next_back()?;
-        let mut behind = text[at..].chars();
-        let right = behind.next()?;
+        let mut following = text[at..].chars();
+        let right = following.next()?;
         let cut = |end: usize| Cut { at, before: at - left.len_utf8(), seen: end };
         if right == SPACE && self.is_edge(left) {
-            let last = behind.next().filter(|&last| self.is_edge(last))?;
+            let last = following.next().filter(|&last| self.is_edge(last))?;
             return self.cuts_word(left, last).then(|| cut(at + 1 + last.len_utf8()));
         }
         let are_ideographs = is_ideograph(left) && is_ideograph(right);
@@ -295,7 +295,7 @@ impl Normalized {
     }
 }
 
-/// Does the step look at one character at a time, or at a character and the combining marks behind it? White space
+/// Does the step look at one character at a time, or at a character and the combining marks after it? White space
 /// then never changes what is beside it, since no mark combines with it.
 pub(in crate::engine) fn looks_at_marks_at_most(step: &Normalizer) -> bool {
     matches!(

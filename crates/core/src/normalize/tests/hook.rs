@@ -77,7 +77,7 @@ fn what_is_not_known_again_stands_for_what_was_there() {
 #[test]
 fn a_long_change_leaves_what_is_around_it_in_place() {
     let change = "漢".repeat(60);
-    let old = format!("before {change} behind {}", "words and more words ".repeat(40));
+    let old = format!("before {change} after {}", "words and more words ".repeat(40));
     let new = old.replace(&change, "x");
     let (_, got) = through(&old, {
         let new = new.clone();

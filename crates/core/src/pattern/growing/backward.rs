@@ -115,8 +115,8 @@ impl ReadRuns for Backwards<'_> {
             if let Some(known) = joined {
                 let known = self.split.runs[known];
                 // Only if it lies in the part that was asked for.
-                let behind = known.last.filter(|&last| last < bytes.len() - end);
-                (end, last) = (bytes.len() - known.end, behind.map(|last| bytes.len() - last).or(last));
+                let next = known.last.filter(|&last| last < bytes.len() - end);
+                (end, last) = (bytes.len() - known.end, next.map(|last| bytes.len() - last).or(last));
                 break;
             }
             let (atom, width) = atoms.at(bytes, end);
@@ -188,7 +188,7 @@ impl ReadRuns for Backwards<'_> {
 }
 
 impl Splitter {
-    /// The first pretoken of a nonempty UTF-8 text. `behind` is the first pretoken of the text without its first
+    /// The first pretoken of a nonempty UTF-8 text. `next` is the first pretoken of the text without its first
     /// character, if that is not empty. `split` must be new, or come from calls for suffixes of this text; after
     /// removing text from the front, [truncate](BackwardSplit::truncate) it.
     ///
@@ -197,11 +197,11 @@ impl Splitter {
         &self,
         split: &mut BackwardSplit,
         text: &[u8],
-        behind: Option<FirstPretoken>,
+        next: Option<FirstPretoken>,
     ) -> FirstPretoken {
         match &self.engine {
-            Engine::Scanner(scanner) => first_pretoken(&scanner.arms, split, text, behind),
-            Engine::CustomScanner(scanner) => first_pretoken(&scanner.arms, split, text, behind),
+            Engine::Scanner(scanner) => first_pretoken(&scanner.arms, split, text, next),
+            Engine::CustomScanner(scanner) => first_pretoken(&scanner.arms, split, text, next),
             _ => FirstPretoken { end: text.len(), is_match: false },
         }
     }
@@ -211,7 +211,7 @@ fn first_pretoken<A: Atoms>(
     scanner: &ArmScanner<A>,
     split: &mut BackwardSplit,
     text: &[u8],
-    behind: Option<FirstPretoken>,
+    next: Option<FirstPretoken>,
 ) -> FirstPretoken {
     let (atom, width) = scanner.atoms().at(text, 0);
     let mut runs = Backwards { split, white: WhiteSpace::default() };
@@ -220,6 +220,6 @@ fn first_pretoken<A: Atoms>(
     }
     // Adjacent gaps of one part are one pretoken.
     let joins = || scanner.parts().same_part(atom, scanner.atoms().at(text, width).0);
-    let gap = behind.filter(|behind| !behind.is_match && joins()).map_or(0, |behind| behind.end);
+    let gap = next.filter(|next| !next.is_match && joins()).map_or(0, |next| next.end);
     FirstPretoken { end: width + gap, is_match: false }
 }

@@ -42,7 +42,7 @@ enum Found {
     Match,
     /// A character of a gap. It joins the gap before it, if there is one.
     Gap,
-    /// A character of a gap, behind a gap of another part.
+    /// A character of a gap, after a gap of another part.
     OtherGap,
 }
 

@@ -60,7 +60,7 @@ enum Progress {
     /// It is short, and read again each time.
     Short,
     Run(RunAt),
-    /// From behind the prefix, and from the start.
+    /// From the end of the prefix, and from the start.
     Case([Letters; 2]),
     /// It depends on the run of white space alone.
     White,
@@ -128,8 +128,9 @@ impl OpenMatch {
                 Arm::Literal(_) | Arm::Sequence(_) => Progress::Short,
                 Arm::Run(run) => RunAt::begin(run, first).map_or(Progress::Done(None), Progress::Run),
                 Arm::Case(case) => {
-                    let behind = if first.is_in(case.prefix) { Letters::Next } else { Letters::Done(None) };
-                    Progress::Case([behind, Letters::Next.read(case, first)])
+                    let after_prefix =
+                        if first.is_in(case.prefix) { Letters::Next } else { Letters::Done(None) };
+                    Progress::Case([after_prefix, Letters::Next.read(case, first)])
                 }
                 Arm::ThroughNewline | Arm::BeforeText | Arm::BeforeLineEnd | Arm::AtEnd => Progress::White,
             };
@@ -196,12 +197,12 @@ impl OpenMatch {
             (Progress::Short, Arm::Literal(literals)) => literal(literals, bytes, self.start),
             (Progress::Short, Arm::Sequence(sets)) => sequence(scanner.atoms(), sets, bytes, self.start),
             (Progress::Run(at), Arm::Run(run)) => at.outcome(run, self.first_end, bytes),
-            (Progress::Case([behind, from_start]), Arm::Case(case)) => {
-                let behind = behind.outcome();
+            (Progress::Case([after_prefix, from_start]), Arm::Case(case)) => {
+                let after_prefix = after_prefix.outcome();
                 let first = from_start.outcome();
-                let letters = match behind.end {
-                    Some(_) => behind,
-                    None => Outcome { is_final: behind.is_final && first.is_final, ..first },
+                let letters = match after_prefix.end {
+                    Some(_) => after_prefix,
+                    None => Outcome { is_final: after_prefix.is_final && first.is_final, ..first },
                 };
                 with_suffix(letters, case.suffix.as_ref(), bytes)
             }
@@ -338,7 +339,7 @@ fn sequence<A: Atoms>(atoms: &A, sets: &[AtomSet], bytes: &[u8], start: usize) -
     Outcome::at_last(Some(at))
 }
 
-/// A match that ends where `of` says, and with a suffix behind that, if there is one.
+/// A match that ends where `of` says, and with a suffix after that, if there is one.
 fn with_suffix(of: Outcome, suffix: Option<&Literals>, bytes: &[u8]) -> Outcome {
     let (Some(end), Some(suffix)) = (of.end, suffix) else { return of };
     let found = literal(suffix, bytes, end);

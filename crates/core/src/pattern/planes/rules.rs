@@ -213,7 +213,7 @@ pub(super) fn of(
     let has_literals = !arms.literals.is_empty() || words.suffix.is_some();
     let is_extended = prefixed.is_some() || unmatched != 0 || foreign.all != 0 || is_apart;
     // White space before a foreign character ends as at the end of a text. `\s+$` then matches all of it, where the
-    // algebra would stop behind the last line end.
+    // algebra would stop after the last line end.
     if is_extended && extra != 0 || at_end_first && (foreign.all != 0 || is_apart) {
         return None;
     }

@@ -37,8 +37,8 @@ pub(super) fn check_backwards(splitter: &Splitter, text: &str, back: usize) {
     while number > 0 {
         number -= 1;
         let ending = &text[starts[number]..];
-        let behind = starts.get(number + 1).and_then(|&at| first[text.len() - at]);
-        let pretoken = splitter.first_pretoken(&mut split, ending.as_bytes(), behind);
+        let next = starts.get(number + 1).and_then(|&at| first[text.len() - at]);
+        let pretoken = splitter.first_pretoken(&mut split, ending.as_bytes(), next);
         first[ending.len()] = Some(pretoken);
         let (mut at, mut all) = (0, Vec::new());
         while at < ending.len() {

@@ -156,12 +156,12 @@ proptest! {
     fn any_text_is_split_step_by_step(
         first in prop::collection::vec(prop::sample::select(&FIRST[..]), 0..3),
         last in prop::collection::vec(prop::sample::select(last()), 1..3),
-        behind in prop::option::of(prop::sample::select(&FIRST[..])),
+        after in prop::option::of(prop::sample::select(&FIRST[..])),
         picks in prop::collection::vec((0..EDGES.len(), 1..4_usize), 0..40),
         few in 1..EDGES.len(),
     ) {
         let first = first.into_iter().map(str::to_owned);
-        let steps: Vec<String> = first.chain(last).chain(behind.map(str::to_owned)).collect();
+        let steps: Vec<String> = first.chain(last).chain(after.map(str::to_owned)).collect();
         let sequence = Sequence::new(&steps);
         let chars = picks.into_iter().flat_map(|(pick, times)| std::iter::repeat_n(EDGES[pick % few], times));
         let text: String = chars.collect();

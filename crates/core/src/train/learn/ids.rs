@@ -35,7 +35,7 @@ impl Learner {
         self.tokens.len()
     }
 
-    /// Alphabet and merges, and the ids of all pretokens, one behind the other, with the special tokens between them.
+    /// Alphabet and merges, and the ids of all pretokens, one after the other, with the special tokens between them.
     pub(in super::super) fn into_tokens_and_ids(
         self,
         specials: impl ExactSizeIterator<Item = Special>,

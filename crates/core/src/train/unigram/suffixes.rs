@@ -137,7 +137,7 @@ fn is_lead(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }
 
-/// The next eight bytes up to the end of a segment, with zeros behind it.
+/// The next eight bytes up to the end of a segment, with zeros after it.
 fn key_at(bytes: &[u8]) -> u64 {
     let mut key = [0; WIDTH];
     let length = bytes.len().min(WIDTH);

@@ -87,7 +87,7 @@ proptest! {
     fn seeds_are_the_substrings_that_occur_twice_and_are_not_always_followed_by_one_character(words in words()) {
         let segments = segments(&words);
         let pieces = seeds::seeds(&segments, LONGEST, &mut Ticker::new(&Unwatched)).unwrap();
-        // Each substring: how often, and with what behind it.
+        // Each substring: how often, and with what after it.
         let mut all: BTreeMap<String, (u64, Vec<Option<char>>)> = BTreeMap::new();
         for (word, count) in &words {
             let chars: Vec<char> = word.chars().collect();

@@ -1,6 +1,6 @@
 //! The split of SentencePiece's trainer: no piece crosses the end of one of these words.
 //!
-//! In: normalized text, in which each space is a mark. Out: words, each of which begins with a mark or behind a
+//! In: normalized text, in which each space is a mark. Out: words, each of which begins with a mark or after a
 //! user-defined symbol. If asked for, they are also cut where the script changes, and around digits.
 use crate::error::Result;
 use crate::pretokenize::Scripts;
