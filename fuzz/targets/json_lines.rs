@@ -9,7 +9,7 @@ use tokenmill_core::watch::{Unwatched, Watch};
 use tokenmill_fuzz::patience::{Patience, checked};
 use tokenmill_io::corpus::{CorpusReader, Errors, JsonField, json_rows};
 
-/// A reader that returns at most so many bytes per call.
+/// A reader that returns at most this many bytes per call.
 struct Short<'a>(&'a [u8], usize);
 
 impl Read for Short<'_> {

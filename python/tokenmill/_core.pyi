@@ -1345,7 +1345,7 @@ class Tokenizer:
 
         Each is the longest prefix of what is left that ends at a border (`at`, as in `truncate`) and has at most `n`
         ids when it is encoded by itself; joined they are the text. With `overlap`, a chunk begins at the earliest
-        border from which on the one before it has at most so many ids. What has more than `n` ids between two
+        border from which on the one before it has at most that many ids. What has more than `n` ids between two
         borders is cut at finer ones (`oversize="split"`: line, sentence, word, grapheme, character), is a
         `BudgetError` (`"error"`), or a chunk of its own (`"keep"`).
 
@@ -2295,7 +2295,7 @@ class PretokenTable:
         """The pretokens of both, the counts of equal ones summed. Raises `TrainingError` for a sum above 64 bits."""
 
     def shares(self, parts: int) -> list[PretokenTable]:
-        """So many tables, which together are this one: each pretoken is in the one that its bytes say, in every process."""
+        """`parts` tables, which together are this one: each pretoken is in the one that its bytes say, in every process."""
     def at_least(self, count: int) -> PretokenTable:
         """Those that occur so often at least."""
 

@@ -366,7 +366,7 @@ class _Filler:
                 f"{name} has integers, so pad_values[{name!r}] must be one, not {pad!r}"
             ) from None
         self._check(name, values, pad)
-        made = self._columns.room(name, column.rows, length)
+        made = self._columns.allocated(name, column.rows, length)
         if values.dtype != np.uint32:
             values = values.astype(np.int64, copy=False)
         _core.pad_rows(np.ascontiguousarray(values), bounds, made, pad, self._is_left, self._threads)
@@ -404,7 +404,7 @@ class _Filler:
 
     def mask(self) -> Any:
         """1 where an id is, 0 where padding is."""
-        made = self._columns.room("attention_mask", self._ids.rows, self.length)
+        made = self._columns.allocated("attention_mask", self._ids.rows, self.length)
         _core.mask_rows(self._bounds, made, self._is_left, self._threads)
         return made
 
@@ -431,7 +431,7 @@ class _Filler:
             odd = least if least < lowest else most + self.length
             raise ValueError(f"dtype {self._columns.dtype} cannot hold the position {odd}")
         first = np.broadcast_to(first.astype(np.int64), (self._ids.rows,))
-        made = self._columns.room("position_ids", self._ids.rows, self.length)
+        made = self._columns.allocated("position_ids", self._ids.rows, self.length)
         if mask is None:
             _core.position_rows(self._bounds, np.ascontiguousarray(first), made, self._is_left, self._threads)
             return made

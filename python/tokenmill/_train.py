@@ -210,7 +210,7 @@ def train(
       file is JSONL but for tables), ``column`` which column of a table (``"text"``; extra ``arrow``).
       The page "sources" of the documentation says how each is told apart.
     - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along. A
-      mapping from texts to counts (whole numbers from 1 on) is the same as so many copies of each. An Arrow
+      mapping from texts to counts (whole numbers from 1 on) is the same as that many copies of each. An Arrow
       array, stream or table (with ``column``) is read as it is, no ``str`` made; its nulls are no documents.
     - ``counts``: ``PretokenCounts``, a file or folder of them, or a list of these, which are summed. They
       know how texts were read: ``normalizer``, ``split``, ``special_tokens`` and other options about that
@@ -294,7 +294,7 @@ def train(
     What people ask for besides:
 
     - ``limit_alphabet``, ``character_coverage``, ``initial_alphabet``: for alphabets of characters. At most
-      so many of them, the most frequent ones; those that cover this share of the text; these, whether or
+      that many of them, the most frequent ones; those that cover this share of the text; these, whether or
       not they occur. Nothing is merged across a character that is left out; WordPiece learns nothing of
       a word with one.
     - ``whole_characters=True``: a token over bytes lies within one character or is made of whole ones.

@@ -223,7 +223,7 @@ def _header(path: Path) -> Iterator[_Tensor]:
         raise _broken(path, "header", "syntax", f"it is no JSON: {error}") from error
     if not isinstance(entries, dict):
         raise _broken(path, "header", "type", f"it must be an object, not {type(entries).__name__}")
-    room = size - 8 - length
+    left = size - 8 - length
     for name, entry in entries.items():
         if name == "__metadata__":
             continue
@@ -233,8 +233,8 @@ def _header(path: Path) -> Iterator[_Tensor]:
             raise _broken(path, f"header.{name}.shape", "type", "it must be a list of sizes")
         if not isinstance(ends, list) or len(ends) != 2 or not all(_is_count(end) for end in ends):
             raise _broken(path, f"header.{name}.data_offsets", "type", "it must be a begin and an end")
-        if not ends[0] <= ends[1] <= room:
-            reason = f"{ends} is not within the {room:,} bytes behind the header"
+        if not ends[0] <= ends[1] <= left:
+            reason = f"{ends} is not within the {left:,} bytes behind the header"
             raise _broken(path, f"header.{name}.data_offsets", "truncated", reason)
         yield _Tensor(name, tuple(shape), path.name)
 

@@ -310,15 +310,15 @@ def _scalar(rng: random.Random) -> str:
 
 
 def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts, about so many characters at a time: the ids of a whole corpus would fill the memory."""
+    """The texts, about ``_BLOCK`` characters at a time: the ids of a whole corpus would fill the memory."""
     block: list[str] = []
-    room = _BLOCK
+    left = _BLOCK
     for text in texts:
         block.append(text)
-        room -= len(text)
-        if room <= 0:
+        left -= len(text)
+        if left <= 0:
             yield block
-            block, room = [], _BLOCK
+            block, left = [], _BLOCK
     if block:
         yield block
 

@@ -124,7 +124,7 @@ class _Columns:
                         f"out[{name!r}] and out[{other!r}] share memory: one would overwrite the other"
                     )
 
-    def room(self, name: str, rows: int, length: int, dtype: npt.DTypeLike = None) -> Any:
+    def allocated(self, name: str, rows: int, length: int, dtype: npt.DTypeLike = None) -> Any:
         """An array to be written to: rows x length."""
         with waited_for:
             import numpy as np
@@ -150,7 +150,7 @@ class _Columns:
             raise ValueError(f"out[{name!r}] is read-only")
         return out[:rows, :length]
 
-    def room_for_pairs(self, rows: int, length: int) -> Any:
+    def allocated_pairs(self, rows: int, length: int) -> Any:
         """A new array of rows x length x 2, to be written to."""
         with waited_for:
             import numpy as np

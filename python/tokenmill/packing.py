@@ -220,7 +220,7 @@ def pack(
     ``rows`` is what ``tok.pad_batch`` takes: lists, arrays, a ``Ragged``, mappings with ``input_ids`` and
     more columns with a value for each id (``labels``, ``loss_mask``, ...), which are kept beside them.
 
-    - ``"best-fit"`` puts each row as a whole into the window that it fills best: hardly any room is left,
+    - ``"best-fit"`` puts each row as a whole into the window that it fills best: hardly any space is left,
       and only rows longer than a window are cut.
     - ``"concat"`` joins all rows and cuts every ``length`` tokens: all windows but the last one are full.
       ``drop="last"`` leaves that one out unless it is full.

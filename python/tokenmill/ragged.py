@@ -378,7 +378,7 @@ class RaggedEncodings(Ragged):
 
 
 def _rows_of(index: object, count: int) -> range | list[int] | None:
-    """The rows that an index chooses of so many, counted from the first one; None for an index of one row."""
+    """The rows that an index chooses of ``count``, counted from the first; None for an index of one row."""
     if isinstance(index, slice):
         return range(count)[index]
     # A tuple would be an index in several dimensions. A tensor with one number passes for a number.

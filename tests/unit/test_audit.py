@@ -46,7 +46,7 @@ def test_trained_tokenizers_count_linear_work_in_every_stage(native: Any, split:
         "added tokens": "linear",
         "normalization": "linear",
         "pre-tokenization": "linear",
-        "look-up of pretokens": "linear",
+        "lookup of pretokens": "linear",
         "model": "n log n",
         "decoding": "linear",
     }

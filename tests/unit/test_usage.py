@@ -70,7 +70,7 @@ STAGES = [
     "added tokens",
     "normalization",
     "pre-tokenization",
-    "look-up of pretokens",
+    "lookup of pretokens",
     "model",
     "decoding",
     "appending",
@@ -87,7 +87,7 @@ def test_plan_has_a_part_for_each_stage(native: Any, saved: Path) -> None:
     assert plan["decoding"].path == "copied bytes"
     assert plan["appending"].path == "pretoken by pretoken"
     assert all(stage.reason for stage in plan)
-    assert native.load(saved, cache_bytes=0).plan()["look-up of pretokens"].path == "static table alone"
+    assert native.load(saved, cache_bytes=0).plan()["lookup of pretokens"].path == "static table alone"
     with pytest.raises(KeyError, match="encoding"):
         plan["encoding"]
     with pytest.raises(AttributeError):

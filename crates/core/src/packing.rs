@@ -21,7 +21,7 @@ pub fn best_fit(lengths: &[usize], window: usize, watch: &dyn Watch) -> Result<V
     let mut windows = 0;
     let mut window_of = try_alloc::filled(0, lengths.len())?;
     // Windows by their free space.
-    let mut by_room: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut by_space: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for piece in order {
         ticker.spend(16)?;
         let length = lengths[piece];
@@ -29,22 +29,22 @@ pub fn best_fit(lengths: &[usize], window: usize, watch: &dyn Watch) -> Result<V
             let reason = format!("a piece of {length} ids does not fit into a window of {window}");
             return Err(Error::argument(reason));
         }
-        let found = by_room.range_mut(length..).next().and_then(|(&room, of_room)| {
-            let window = of_room.pop()?;
-            Some((room, window, of_room.is_empty()))
+        let found = by_space.range_mut(length..).next().and_then(|(&space, of_space)| {
+            let window = of_space.pop()?;
+            Some((space, window, of_space.is_empty()))
         });
-        let (room, chosen) = if let Some((room, chosen, is_last)) = found {
+        let (space, chosen) = if let Some((space, chosen, is_last)) = found {
             if is_last {
-                by_room.remove(&room);
+                by_space.remove(&space);
             }
-            (room, chosen)
+            (space, chosen)
         } else {
             windows += 1;
             (window, windows - 1)
         };
         window_of[piece] = chosen;
-        if room > length {
-            try_alloc::push(by_room.entry(room - length).or_default(), chosen)?;
+        if space > length {
+            try_alloc::push(by_space.entry(space - length).or_default(), chosen)?;
         }
     }
     // Windows are renumbered in the order of the pieces.

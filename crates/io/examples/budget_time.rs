@@ -4,7 +4,7 @@
 //! count after each, for appending it at once, and for the pass of an interval counter; ns for a range of 1 to 10,000
 //! characters (log-uniform), for one that is encoded, and for how far a range of 500 ids reaches; chunks of 512 ids on
 //! one thread and on two. Counts are compared first. Then the tokens that end at a place and how many of them are
-//! tried, for a text without a split; with `pairs=` how many of so many random pairs of tokens may stand side by side.
+//! tried, for a text without a split; with `pairs=` how many of that many random pairs may stand side by side.
 #![allow(clippy::cast_precision_loss, clippy::cast_sign_loss, clippy::default_trait_access)]
 use std::path::Path;
 use std::sync::Arc;

@@ -236,7 +236,7 @@ impl InputRows {
         };
         let made = PyDict::new(py);
         let add = |name: &str, column: Column| {
-            let array = columns.call_method1("room", (name, self.rows.len(), length))?;
+            let array = columns.call_method1("allocated", (name, self.rows.len(), length))?;
             write_rows(&array, threads, &OfColumn { rows: &self, column, row_padding: &row_padding })?;
             made.set_item(name, array)
         };
@@ -255,7 +255,7 @@ impl InputRows {
         }
         if returned.offsets_mapping {
             let name = "offset_mapping";
-            let array = columns.call_method1("room_for_pairs", (self.rows.len(), length))?;
+            let array = columns.call_method1("allocated_pairs", (self.rows.len(), length))?;
             let flat = array.call_method1("reshape", (self.rows.len(), 2 * length))?;
             write_rows(&flat, threads, &Offsets { rows: &self, row_padding: &row_padding })?;
             made.set_item(name, array)?;

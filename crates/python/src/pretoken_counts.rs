@@ -116,7 +116,7 @@ impl PretokenTable {
         run_long(py, None, |watch| self.0.merged(other, watch)).map(Self)
     }
 
-    /// So many tables, which together are this one: each pretoken is in the one that its bytes say, in every process.
+    /// `parts` tables, which together are this one: each pretoken is in the one that its bytes say, in every process.
     fn shares(&self, py: Python<'_>, parts: usize) -> PyResult<Vec<Self>> {
         let shares = run_long(py, None, |watch| self.0.shares(parts, watch))?;
         gather(shares.into_iter().map(|share| Ok(Self(share))))

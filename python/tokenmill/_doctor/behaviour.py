@@ -212,7 +212,7 @@ def _invisible(examined: Examined) -> Finding:
 
 
 def _prefix(examined: Examined) -> Finding:
-    """Whether a character in front leaves the text after it alone; where a stage eats it, both are one text."""
+    """Whether a character in front leaves the text after it alone; where a stage eats it, both are one."""
     probes = {"a space": " ", "a letter": "x", "a line end": "\n", "an emoji": "🧠", "U+FEFF": "\ufeff"}
     eaten: list[str] = []
     base = examined.encode("hello world")

@@ -66,7 +66,7 @@ def counts_of_bytes(data: bytes) -> PretokenCounts:
 
 
 def shares(counts: PretokenCounts, parts: int) -> list[PretokenCounts]:
-    """So many counts, which have each pretoken in the one that its bytes say, and together are these.
+    """Several counts, which have each pretoken in the one that its bytes say, and together are these.
 
     The first has the figures of the texts.
     """

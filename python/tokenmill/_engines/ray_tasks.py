@@ -13,7 +13,7 @@ __all__ = ["count_block", "no_counts", "row_count", "sum_share"]
 
 
 def count_block(table: Any, *, column: str, reading: Mapping[str, Any], parts: int) -> Any:
-    """The counts of a block in so many shares: a row for each, with its number."""
+    """The counts of a block in several shares: a row for each, with its number."""
     partial = PartialCounts(reading)
     partial.feed(table.column(column))
     return _rows(

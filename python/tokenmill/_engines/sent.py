@@ -16,7 +16,7 @@ __all__ = ["SentTokenizer", "missing"]
 #: The tokenizers of this process, the latest last.
 _made: dict[str, Tokenizer] = {}
 
-#: So many are kept: a worker process of a cluster may live for days and serve many jobs.
+#: How many are kept: a worker process of a cluster may live for days and serve many jobs.
 _KEPT = 4
 
 

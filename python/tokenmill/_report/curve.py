@@ -26,7 +26,7 @@ def merge_count(tok: Tokenizer) -> int | None:
 
 
 def curve(tok: Tokenizer, merges: int | None, texts: Texts, num_threads: int | None) -> dict[str, Any]:
-    """The points of the curve of a tokenizer with so many merges; where there is none, why."""
+    """The points of the curve of a tokenizer with that many merges; where there is none, why."""
     largest = tok.vocab_size
     powers = (2**power for power in reversed(range(1, (largest - 1).bit_length())))
     # Special tokens and the alphabet remain in every size.

@@ -18,7 +18,7 @@ __all__ = ["cut", "cutter", "shortened", "tiler"]
 
 Part: TypeAlias = Callable[[int, int], Runs]
 
-#: Blocks within so many others are left to these: each part repeats the marks of the blocks that are open.
+#: Blocks within this many others are left to these: each part repeats the marks of the blocks that are open.
 _MAX_DEPTH = 8
 
 

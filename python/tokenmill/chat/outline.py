@@ -75,7 +75,7 @@ def _after(mark: Source, outer: int | None, turn: int | None) -> tuple[int | Non
 
 
 def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
-    """The outline of a rendering of so many messages, from its runs."""
+    """The outline of a rendering of ``count`` messages, from its runs."""
     found: list[list[TurnSpan]] = [[] for _ in range(count)]
     blocks = _Blocks()
     outer: int | None = None

@@ -49,7 +49,7 @@ _COMMANDS = {
     "encode": (encode, "text into ids"),
     "decode": (decode, "ids into text"),
     "count": (count, "how many tokens a text has"),
-    "chunk": (chunk, "texts in parts of at most so many tokens each"),
+    "chunk": (chunk, "texts in parts of at most N tokens each"),
     "chat": (chat, "conversations by a chat template: ids, and what of them is trained"),
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),

@@ -1,4 +1,4 @@
-"""Texts in chunks of at most so many tokens each.
+"""Texts in chunks of at most N tokens each.
 
 Each chunk is the longest part that ends at a border and has at most N tokens
 when it is encoded by itself; joined they are the text. With --overlap a chunk

@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for unit in _UNITS:
         default = " (default: 80 words)" if unit == "words" else ""
         amounts.add_argument(
-            f"--{unit}", type=whole_number(1), metavar="N", help=f"at least so many {unit}{default}"
+            f"--{unit}", type=whole_number(1), metavar="N", help=f"at least N {unit}{default}"
         )
-    parser.add_argument("--exact", action="store_true", help="exactly so many, cut and closed")
+    parser.add_argument("--exact", action="store_true", help="exactly N, cut and closed")
     parser.add_argument(
         "--seed",
         type=whole_number(0),

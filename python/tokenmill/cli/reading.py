@@ -81,7 +81,7 @@ def add_reading(how: argparse._ArgumentGroup) -> None:
         type=whole_number(0),
         default=0,
         metavar="N",
-        help="so many special tokens for later use, which count in --vocab-size (default: 0)",
+        help="N special tokens for later use, which count in --vocab-size (default: 0)",
     )
     for name, meaning in _SENTENCEPIECE.items():
         option = name.removeprefix("no-").replace("-", "_")

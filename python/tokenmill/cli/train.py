@@ -143,7 +143,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit-alphabet",
         type=whole_number(1),
         metavar="N",
-        help="at most so many characters, the most frequent",
+        help="at most N characters, the most frequent",
     )
     how.add_argument(
         "--whole-characters",

@@ -103,7 +103,7 @@ pub(super) fn too_short(has: usize, length: usize) -> Error {
     Error::budget(None, None, reason)
 }
 
-/// Checks that a text can get so many bytes.
+/// Checks that a text can have this many bytes.
 pub(super) fn check_length(length: usize) -> Result<()> {
     if u32::try_from(length).is_ok() {
         return Ok(());

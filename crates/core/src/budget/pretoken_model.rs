@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::bpe::Matcher;
 use crate::watch::Ticker;
 
-/// So many bytes are read between two looks at the watch and at the memory for pairs.
+/// How many bytes are read between two looks at the watch and at the memory for pairs.
 pub(super) const BLOCK: usize = 1 << 12;
 
 /// What tells the encodings of the prefixes and suffixes of a pretoken.

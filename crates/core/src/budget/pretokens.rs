@@ -19,8 +19,8 @@ use super::pretoken_model::PretokenModel;
 /// A text is read in parts of this many bytes.
 const PART: usize = 4 << 10;
 
-/// A copy of the split of an open pretoken is kept every so many bytes, so that less has to be read again when the
-/// text is cut within it.
+/// A copy of the split of an open pretoken is kept each time this many bytes were read, so that less has to be read
+/// again when the text is cut within it.
 const CHECKPOINT: usize = 1 << 10;
 
 /// The pretokens of a text that grows.

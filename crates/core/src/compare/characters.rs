@@ -11,7 +11,7 @@ use crate::pattern::classes::class;
 /// The code points that are taken or left out together.
 const BLOCK: u32 = 256;
 
-/// In blocks that have no assigned characters, one of so many is taken, and the last.
+/// In blocks that have no assigned characters, one in this many is taken, and the last.
 const STEP: u32 = 64;
 
 /// Every character of the blocks in which any is assigned, and every one that a pattern names. Of the others, private

@@ -101,12 +101,12 @@ impl Engine {
         Some(limit.checked_sub(added)?.checked_div(times).unwrap_or(usize::MAX))
     }
 
-    /// Does a limit cut sequences of these lengths? A limit that leaves no place for the special tokens cuts
+    /// Does a limit cut sequences of these lengths? A limit that leaves no space for the special tokens cuts
     /// nothing here, as in the tokenizers library.
     pub fn is_cut(&self, lengths: &[usize], adds_special: bool, truncation: &Truncation) -> bool {
         let added = if adds_special { self.stages.post_processors.added(lengths.len() > 1) } else { 0 };
-        let room = truncation.max_length.checked_sub(added);
-        room.is_some_and(|room| lengths.iter().sum::<usize>() > room)
+        let capacity = truncation.max_length.checked_sub(added);
+        capacity.is_some_and(|capacity| lengths.iter().sum::<usize>() > capacity)
     }
 
     /// The output for sequences of these lengths: the first window, then the overflowing ones.

@@ -58,7 +58,7 @@ impl Engine {
             "not where added tokens are looked for in normalized text; "
         };
         let (path, reason) = (format!("{parts}{tables}"), format!("{reason}{except}{limit}"));
-        steps.push(step("look-up of pretokens", path, reason));
+        steps.push(step("lookup of pretokens", path, reason));
         steps.push(self.plan_of_model());
         steps.push(match &self.stages.chain {
             None => step("decoding", "copied bytes", "each id stands for its own bytes"),

@@ -2,7 +2,7 @@
 //!
 //! A context is the token before, or the two tokens before. The successors of all contexts are in one array, a row for
 //! each context, and `offsets` has where each row begins. So a model is saved by copying its arrays, and read where it
-//! is mapped. Such a file may be damaged: every look-up checks its bounds, and [`NGramModel::verify`] checks all.
+//! is mapped. Such a file may be damaged: every lookup checks its bounds, and [`NGramModel::verify`] checks all.
 use std::ops::Range;
 
 use tokenmill_kernels::U32Array;
@@ -232,7 +232,7 @@ impl NGramModel {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Checks everything that a look-up takes for granted. Cost: near-linear.
+    /// Checks everything that a lookup takes for granted. Cost: near-linear.
     ///
     /// # Errors
     /// A format error that names the array and the index; errors of the watch.

@@ -62,7 +62,7 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
-    /// A scanner that looks for the end of so many words.
+    /// A scanner that looks for the end of `wanted_words` words.
     pub(super) fn new(wanted_words: usize) -> Self {
         Self { wanted_words, ..Self::default() }
     }

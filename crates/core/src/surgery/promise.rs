@@ -21,7 +21,7 @@ pub enum Condition {
     All,
     /// The texts whose old ids are all kept, and among which the unknown token is not.
     IdsKept {
-        /// Pretokens have at most so many characters: beyond, SentencePiece rounds sums at places that depend on
+        /// Pretokens have at most this many characters: beyond, SentencePiece rounds sums at places that depend on
         /// pieces which are not in the text. `None`: any number.
         longest: Option<usize>,
     },

@@ -22,7 +22,7 @@ const RESTART_LIMIT: f64 = 1e5;
 /// bytes, the unknown token and what has a role, and what kept tokens are made of.
 ///
 /// # Errors
-/// A vocabulary error for a kept token of so many symbols that merging it is never explained; errors of the watch.
+/// A vocabulary error for a kept token with too many symbols for its merging to be explained; errors of the watch.
 pub fn trim(engine: &Engine, wanted: &dyn Fn(TokenId) -> bool, watch: &dyn Watch) -> Result<Surgery> {
     let mut ticker = Ticker::new(watch);
     let identity = IdMap::identity(engine)?;

@@ -74,7 +74,7 @@ impl Layout {
         Self { literals, first_id, special: options.special_ids }
     }
 
-    /// The id of a special token by its number, with so many other tokens.
+    /// The id of a special token by its number, with `learned` other tokens.
     pub(super) fn special_id(&self, number: usize, learned: usize) -> TokenId {
         match self.special {
             SpecialIds::First => to_u32(number),

@@ -130,14 +130,14 @@ impl PretokenCounts {
 
     /// From pretokens in the order of their bytes, in which equal ones may stand beside each other.
     pub(super) fn from_types(types: &Types, ticker: &mut Ticker<'_>) -> Result<Self> {
-        let mut all = Self::with_room(types.len(), types.bytes())?;
+        let mut all = Self::with_capacity(types.len(), types.bytes())?;
         for (pretoken, count) in types.iter() {
             all.push(pretoken, count, ticker)?;
         }
         Ok(all)
     }
 
-    fn with_room(pretokens: usize, bytes: usize) -> Result<Self> {
+    fn with_capacity(pretokens: usize, bytes: usize) -> Result<Self> {
         let mut offsets = try_alloc::vec(pretokens + 1)?;
         offsets.push(0);
         Ok(Self { bytes: try_alloc::vec(bytes)?, offsets, counts: try_alloc::vec(pretokens)? })
@@ -190,7 +190,7 @@ impl PretokenCounts {
     /// The bytes of a pretoken, by its number.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there are not that many pretokens.
     pub fn pretoken(&self, number: usize) -> &[u8] {
         &self.bytes[self.offsets[number] as usize..self.offsets[number + 1] as usize]
     }
@@ -207,7 +207,8 @@ impl PretokenCounts {
     /// A training error that names the pretoken for a sum above 64 bits; errors of the watch.
     pub fn merged(&self, other: &Self, watch: &dyn Watch) -> Result<Self> {
         let mut ticker = Ticker::new(watch);
-        let mut all = Self::with_room(self.len().max(other.len()), self.bytes.len().max(other.bytes.len()))?;
+        let mut all =
+            Self::with_capacity(self.len().max(other.len()), self.bytes.len().max(other.bytes.len()))?;
         let (mut own, mut others) = (self.iter().peekable(), other.iter().peekable());
         loop {
             let order = match (own.peek(), others.peek()) {
@@ -224,7 +225,7 @@ impl PretokenCounts {
         }
     }
 
-    /// So many counts, which together are these: each pretoken is in the one that its bytes say, in every process.
+    /// `parts` counts, which together are these: each pretoken is in the one that its bytes say, in every process.
     ///
     /// # Errors
     /// Errors of the watch.

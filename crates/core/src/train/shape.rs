@@ -8,9 +8,9 @@
 pub(super) enum Shape {
     /// Whole characters.
     Whole,
-    /// The first bytes of a character, which lacks so many more.
+    /// The first bytes of a character that lacks this many more.
     Begun(u8),
-    /// So many bytes inside a character.
+    /// This many bytes inside a character.
     Inside(u8),
 }
 

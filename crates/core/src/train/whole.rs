@@ -28,7 +28,7 @@ pub(super) struct WholeText {
 pub(super) struct Specials(Vec<(usize, usize)>);
 
 impl Specials {
-    /// The special tokens with their ids, next to so many other tokens.
+    /// The special tokens with their ids, next to `learned` other tokens.
     pub(super) fn with_ids(&self, layout: &Layout, learned: usize) -> impl ExactSizeIterator<Item = Special> {
         self.0.iter().map(move |&(number, after)| Special { id: layout.special_id(number, learned), after })
     }
@@ -61,7 +61,7 @@ impl WholeText {
     }
 }
 
-/// Refuses a text of so many bytes if to learn from it would take more memory than there is.
+/// Refuses a text of `bytes` bytes if learning from it would take more memory than there is.
 fn check_memory(bytes: usize, options: &TrainOptions) -> Result<()> {
     let needed = estimate(bytes as u64, options.min_frequency());
     // Limits of the process, and of systems that promise no more than they have, show only when memory is asked for.

@@ -54,7 +54,7 @@ pub(super) enum Found<'a> {
     Null,
     /// Another value: its kind, and how many keys lead to it.
     Wrong(&'static str, usize),
-    /// Nothing: the object that so many keys lead to does not have the next key.
+    /// Nothing: the object that this many keys lead to does not have the next key.
     Missing(usize),
 }
 

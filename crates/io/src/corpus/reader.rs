@@ -189,7 +189,7 @@ impl<'a> CorpusReader<'a> {
         self.judge(document, &pushed)
     }
 
-    /// Makes room for this many bytes, each of which may become U+FFFD.
+    /// Reserves capacity for this many bytes, each of which may become U+FFFD.
     pub(super) fn reserve(&mut self, bytes: usize) -> Result<()> {
         let most = if self.errors == Errors::Replace { REPLACED.saturating_mul(bytes) } else { bytes };
         try_alloc::reserve_text(&mut self.text, most).map_err(|error| self.here(error))

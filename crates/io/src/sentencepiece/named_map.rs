@@ -171,7 +171,7 @@ fn remove_redundant(rules: &mut Rules) {
     *rules = kept;
 }
 
-/// A text in which the longest rules, of at most so many characters, are applied from the left.
+/// A text in which the longest rules, of at most `longest` characters, are applied from the left.
 fn normalized(rules: &Rules, text: &str, longest: usize) -> String {
     let (mut result, mut rest) = (String::new(), text);
     while let Some(first) = rest.chars().next() {

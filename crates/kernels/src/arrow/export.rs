@@ -114,8 +114,8 @@ unsafe extern "C" fn release(array: *mut ArrowArray) {
     }
 }
 
-/// An array of so many rows and nulls, from an offset on. Its buffers are as long as its type demands, as long as the
-/// keepers are there.
+/// An array with these numbers of rows and nulls, from an offset on. Its buffers are as long as its type demands, while
+/// the keepers are there.
 fn export(
     (length, null_count, offset): (i64, i64, i64),
     buffers: Vec<*const c_void>,
@@ -149,7 +149,7 @@ fn export(
 /// # Safety
 /// The array is one that `ImportedArray` has checked, and the keeper keeps it.
 unsafe fn share(array: &ArrowArray, keeper: &Keeper) -> ArrowArray {
-    // SAFETY: the caller's promise: so many pointers are there, and those to children are not null.
+    // SAFETY: the caller's promise: that many pointers are there, and those to children are not null.
     unsafe {
         // An array without rows may have no list of buffers. The next library looks for as many as its type has.
         let buffer = |i: usize| {

@@ -100,7 +100,7 @@ impl Field {
         }
         let mut children = Vec::new();
         for i in 0..count {
-            // SAFETY: there are so many pointers.
+            // SAFETY: there are that many pointers.
             let child = unsafe { schema.children.add(i).read_unaligned() };
             // SAFETY: the caller's promise.
             children.push(unsafe { Self::copy_of(child, depth + 1) }?);

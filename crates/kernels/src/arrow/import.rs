@@ -81,7 +81,7 @@ unsafe fn check(array: &ArrowArray, field: &Field) -> Result<(), ColumnError> {
         return Err(broken("all its children are missing"));
     }
     for (i, field) in field.children().iter().enumerate() {
-        // SAFETY: there are so many pointers.
+        // SAFETY: there are that many pointers.
         let child = unsafe { array.children.add(i).read_unaligned() };
         // SAFETY: the caller's promise.
         unsafe { check_child(child, field) }?;

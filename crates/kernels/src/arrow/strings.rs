@@ -16,7 +16,7 @@ enum Layout {
     Offsets64,
     /// Sixteen bytes for each string: a short string itself, or the location of a longer one.
     Views,
-    /// The index of each string in a dictionary: so many bytes, with or without a sign.
+    /// The index of each string in a dictionary: `width` bytes, with or without a sign.
     Indices { width: usize, is_signed: bool },
     /// Nothing: every row is null. Libraries infer this type where they see no value.
     Nulls,
@@ -91,7 +91,7 @@ impl Layout {
         }
     }
 
-    /// Has an array of this layout so many buffers?
+    /// Has an array of this layout `count` buffers?
     fn has_buffers(self, count: i64) -> bool {
         match self {
             Self::Offsets32 | Self::Offsets64 => count == 3,

@@ -43,7 +43,7 @@ impl Memory {
             Self::Mapped(file) => (file.start().as_ptr().cast_const(), file.size()),
             Self::Copied { lines, size } => (lines.as_ptr().cast(), *size),
         };
-        // SAFETY: so many bytes begin there and live as long as `self`. Lines are made of bytes without gaps. No one
+        // SAFETY: `size` bytes begin there and live as long as `self`. Lines are made of bytes without gaps. No one
         // writes them; see `Image::map` for other processes.
         unsafe { std::slice::from_raw_parts(start, size) }
     }

@@ -96,7 +96,7 @@ impl Tokenizer {
     ///
     /// Each is the longest prefix of what is left that ends at a border (`at`, as in `truncate`) and has at most `n`
     /// ids when it is encoded by itself; joined they are the text. With `overlap`, a chunk begins at the earliest
-    /// border from which on the one before it has at most so many ids. What has more than `n` ids between two
+    /// border from which on the one before it has at most that many ids. What has more than `n` ids between two
     /// borders is cut at finer ones (`oversize="split"`: line, sentence, word, grapheme, character), is a
     /// `BudgetError` (`"error"`), or a chunk of its own (`"keep"`).
     ///

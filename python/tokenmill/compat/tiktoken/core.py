@@ -101,7 +101,7 @@ class Encoding:
         return self._checked(self._encode_to_numpy, text, allowed_special, disallowed_special)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """``encode_ordinary`` for each of many texts, on at most so many threads."""
+        """``encode_ordinary`` for each of many texts, on at most ``num_threads`` threads."""
         return self._encode_batch(to_texts(text), "text", num_threads)
 
     def encode_batch(
@@ -112,7 +112,7 @@ class Encoding:
         allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[list[int]]:
-        """``encode`` for each of many texts, on at most so many threads."""
+        """``encode`` for each of many texts, on at most ``num_threads`` threads."""
         texts = to_texts(text)
         special, refused = self._policy(allowed_special, disallowed_special)
         if special == "raise":

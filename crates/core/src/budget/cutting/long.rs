@@ -19,7 +19,7 @@ use crate::budget::suffixes::SuffixReader;
 /// Shorter parts are encoded anew for each prefix.
 pub(super) const LONG: usize = 1 << 8;
 
-/// So many bytes are read between two looks at whether more can fit.
+/// How many bytes are read between two looks at whether more can fit.
 const STEP: usize = 1 << 6;
 
 /// The split of a part with canonical merges that is split and nothing else. `None` for other parts.

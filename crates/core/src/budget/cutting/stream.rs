@@ -32,7 +32,7 @@ pub struct ChunkStream {
     before: (usize, usize),
     /// The last chunk, in the text that is kept.
     last: Option<Span>,
-    /// No chunk is looked for before the text has so many bytes.
+    /// No chunk is looked for before the text has this many bytes.
     wanted: usize,
 }
 

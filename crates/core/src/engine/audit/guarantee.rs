@@ -99,7 +99,7 @@ impl Engine {
             self.promise_of_split()?,
             promise(
                 Guarantee::Linear,
-                "each look-up sees eight lines of a table at most, whatever the pretokens are",
+                "each lookup sees eight lines of a table at most, whatever the pretokens are",
             ),
             self.promise_of_model(),
             self.promise_of_decoding()?,

@@ -24,7 +24,7 @@ enum Recipe {
     InTurn(Vec<String>),
 }
 
-/// The most bytes of a part: a text has room for only a few longer ones.
+/// The most bytes of a part: only a few longer ones would fit into a text.
 const LONGEST_PART: usize = 4 << 10;
 
 impl Hostile {
@@ -54,8 +54,8 @@ impl Hostile {
         match &self.recipe {
             Recipe::Repeated { before, unit, after } => {
                 text.push_str(before);
-                let room = bytes.saturating_sub(before.len() + after.len());
-                text.push_str(&unit.repeat(room / unit.len().max(1)));
+                let left = bytes.saturating_sub(before.len() + after.len());
+                text.push_str(&unit.repeat(left / unit.len().max(1)));
                 text.push_str(after);
             }
             Recipe::Drawn(parts) => {

@@ -69,7 +69,7 @@ impl Cuts<'_> {
     }
 
     /// For a text that is one pretoken whatever follows it, with each character normalized on its own: a number of
-    /// prefixes. If so many in a row, each a character longer than the one before, have more than some number of ids,
+    /// prefixes. If that many in a row, each a character longer than the one before, have more than some number of ids,
     /// then every longer one has, too. `None` for other texts.
     pub(crate) fn run_length(&self, text: &str) -> Option<usize> {
         let Kind::Stages(stages, _) = self.kind else { return None };

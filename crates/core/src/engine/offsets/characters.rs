@@ -69,7 +69,7 @@ fn each_by(
     }
 }
 
-/// As [`each_by`], for a text of so many bytes; `count` says how many characters start between two of them, and
+/// As [`each_by`], for a text of `length` bytes; `count` says how many characters start between two of them, and
 /// `beside` is [`short_span`].
 #[inline]
 fn each_span(

@@ -299,7 +299,7 @@ impl TokenCutsBuilder {
     }
 }
 
-/// A hash shifted right by this is a bit of so many words, a power of two.
+/// A hash shifted right by this is the number of a bit in `words` words, a power of two.
 fn shift_of(words: usize) -> u32 {
     64 - (words * 64).trailing_zeros()
 }

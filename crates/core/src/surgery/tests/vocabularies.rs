@@ -56,7 +56,7 @@ impl Random {
         (self.0 >> 11) as usize % limit
     }
 
-    /// Is it so, in one of so many cases?
+    /// True in one of `cases` cases.
     pub(super) fn one_in(&mut self, cases: usize) -> bool {
         self.below(cases) == 0
     }

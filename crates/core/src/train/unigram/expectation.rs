@@ -19,7 +19,7 @@ use crate::watch::Ticker;
 /// Sums below 2^-[`SMALL`] are scaled. Within [`CHECK_EVERY`] positions they cannot fall from there to zero.
 const SMALL: i32 = 256;
 
-/// After so many positions it is checked whether the sums have become small.
+/// Every time this many positions were read it is checked whether the sums have become small.
 const CHECK_EVERY: usize = 8;
 
 /// The sums of one segment.

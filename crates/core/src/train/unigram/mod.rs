@@ -96,7 +96,7 @@ pub(super) fn learn(
     learner.finish(wanted, &alphabet)
 }
 
-/// So many per cent of a count.
+/// `percent` per cent of a count.
 fn share(count: usize, percent: usize) -> usize {
     count / 100 * percent + count % 100 * percent / 100
 }
@@ -148,7 +148,7 @@ struct Learner<'w> {
 }
 
 impl Learner<'_> {
-    /// Drops pieces until at most so many are left.
+    /// Drops pieces until at most `most` are left.
     fn shrink_to(&mut self, most: usize) -> Result<()> {
         loop {
             let expected = self.expected()?;

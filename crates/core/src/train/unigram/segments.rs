@@ -15,7 +15,7 @@ use crate::watch::Ticker;
 /// Follows each segment; no byte of a text.
 pub(super) const END: u8 = 0xFF;
 
-/// The work of training is cut into so many parts, whatever the number of threads, so that sums are the same for any.
+/// The work of training is cut into this many parts, whatever the number of threads, so that sums are the same for any.
 const BLOCKS: usize = 16;
 
 /// Segments with their counts. A position is the number of a character, counted over all segments.

@@ -51,7 +51,7 @@ pub(super) fn sorted_by(
     let mut open = Vec::new();
     try_alloc::push(&mut open, Run { range: 0..count, depth: 0, begun: 0 })?;
     while let Some(run) = open.pop() {
-        // If more characters have begun, so many are equal as count.
+        // If more characters have begun, that many are equal as count.
         if run.range.len() < 2 || run.begun > longest {
             continue;
         }

@@ -16,7 +16,7 @@ pub(super) struct TreeSum {
 }
 
 impl TreeSum {
-    /// For so many blocks, a power of two.
+    /// For `blocks` blocks, a power of two.
     pub(super) fn new(blocks: usize) -> Self {
         debug_assert!(blocks.is_power_of_two());
         Self { waiting: Mutex::new(vec![None; 2 * blocks]), blocks }
