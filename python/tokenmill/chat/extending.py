@@ -230,7 +230,7 @@ def _message_at(chat: RenderedChat, at: int) -> int | None:
 def _start_of_new(written: str, whole: _Whole, old: int) -> int:
     """Where the new text begins, where the whole text does not begin with the text of the kept ids.
 
-    That is after the last field of the old messages, and after as much of the text after it as the kept ids
+    That is after the last field of the old messages, and after as much of what follows it as the kept ids
     end with.
     """
     chat = whole.chat
