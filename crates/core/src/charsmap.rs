@@ -6,7 +6,6 @@
 //! The trie is used in place. Before that, every reachable unit is checked once: it must point
 //! inside the trie and never back to one of its ancestors, and the replacement that it names must
 //! be valid text.
-use std::ops::RangeInclusive;
 
 use crate::error::{Defect, Error, Result};
 
@@ -142,13 +141,6 @@ impl Charsmap {
     ///
     /// Cost: linear in the map and in the number of letters.
     pub fn keeps_words(&self, is_letter: fn(char) -> bool) -> bool {
-        self.keeps_words_of('\0'..=char::MAX, is_letter)
-    }
-
-    /// As [`Self::keeps_words`], where all letters are among some characters.
-    ///
-    /// Cost: linear in the map and in the number of these characters.
-    pub fn keeps_words_of(&self, among: RangeInclusive<char>, is_letter: fn(char) -> bool) -> bool {
         let holds_space = |(at, &unit): (usize, &u32)| {
             label(unit) <= 0xff && label(unit) != 0 && self.step(at ^ offset(unit), b' ').is_some()
         };
@@ -156,7 +148,7 @@ impl Charsmap {
             return false;
         }
         let mut buffer = [0; 4];
-        among.filter(|&c| is_letter(c)).all(|c| {
+        ('\0'..=char::MAX).filter(|&c| is_letter(c)).all(|c| {
             let text = c.encode_utf8(&mut buffer).as_bytes();
             let is_kept = |(length, new): (usize, &str)| {
                 length < text.len() || (!new.is_empty() && new.chars().all(is_letter))

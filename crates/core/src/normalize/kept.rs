@@ -40,6 +40,10 @@ impl Normalizers {
                 | Step::BertClean
                 | Step::BertIdeographs
                 | Step::BertStripMarks => {}
+                Step::Precompiled(map) => {
+                    text = text.chars().try_fold(String::new(), |text, c| Some(text + &map.of_alone(c)?))?;
+                    continue;
+                }
                 _ => {
                     let mut kept = text.chars().map(|c| step.kept(c));
                     text =

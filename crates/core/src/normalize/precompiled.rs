@@ -7,6 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::edit::{Edit, skip};
+use super::letters::is_own_cluster;
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};
 use crate::charsmap::Charsmap;
@@ -39,6 +40,12 @@ impl Precompiled {
     /// Is this an ASCII character that the map keeps in a text that is all ASCII?
     pub(super) fn keeps_ascii(&self, c: char) -> bool {
         c.is_ascii() && !self.is_of_interest[c as usize]
+    }
+
+    /// What a character becomes beside others of which this is known. `None` if it may form a cluster with others.
+    pub(super) fn of_alone(&self, c: char) -> Option<String> {
+        let text = c.to_string();
+        is_own_cluster(c).then(|| self.map.shortest(text.as_bytes()).map_or(text, str::to_owned))
     }
 
     pub(super) fn apply(

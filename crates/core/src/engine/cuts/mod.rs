@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::pattern::Splitter;
 pub(super) use pairs::Pairs;
 pub(crate) use place::{Cut, CutStages};
-pub(super) use text_cuts::{LAST_LETTER, TextCuts, is_letter, looks_at_marks_at_most, only_char};
+pub(super) use text_cuts::{TextCuts, looks_at_marks_at_most, only_char};
 
 /// How far before the end of a text that grows a cut is looked for, in bytes.
 const REACH: usize = 1 << 12;

@@ -15,6 +15,7 @@ use crate::description::{
     AddedToken, Alphabet, Behavior, Description, ModelDescription, Normalizer, Pattern, PreTokenizer, Split,
 };
 use crate::model::Model;
+use crate::normalize::{is_letter, is_plain_ideograph};
 use crate::pattern::Splitter;
 use crate::vocabulary::Vocabulary;
 
@@ -23,32 +24,6 @@ use super::place::{Cut, CutStages};
 /// What the space between two words is written as, before and after some steps.
 const SPACE: char = ' ';
 const MARK: char = '\u{2581}';
-
-/// The characters that may stand on both sides of a place. No normalizer that is known here takes one of them for
-/// a part of what is before it, or makes a space or nothing of it: letters that need not be composed with others.
-pub(in crate::engine) fn is_letter(c: char) -> bool {
-    matches!(
-        u32::from(c),
-        0x41..=0x5A | 0x61..=0x7A          // Latin
-        | 0xC0..=0xD6 | 0xD8..=0xF6 | 0xF8..=0xFF
-        | 0x391..=0x3A1 | 0x3A3..=0x3C9    // Greek
-        | 0x400..=0x481                    // Cyrillic
-        | 0x5D0..=0x5EA                    // Hebrew
-        | 0x621..=0x63A | 0x641..=0x64A    // Arabic
-        | 0x904..=0x939                    // Devanagari
-        | 0xE01..=0xE30                    // Thai
-        | 0x3042..=0x3096 | 0x30A2..=0x30FA // Kana
-        | 0xAC00..=0xD7A3                  // Hangul
-    ) || is_ideograph(c)
-}
-
-/// The last character that [`is_letter`] takes.
-pub(in crate::engine) const LAST_LETTER: char = '\u{D7A3}';
-
-/// The ideographs that no normalizer changes.
-fn is_ideograph(c: char) -> bool {
-    matches!(u32::from(c), 0x4E00..=0x9FA5)
-}
 
 /// Where texts may be cut.
 #[derive(Debug)]
@@ -104,7 +79,7 @@ impl TextCuts {
         let are_plain = added.iter().all(|token| is_plain(token, SPACE) && is_plain(token, mark));
         let is_cut = pre_tokenized.cuts_words
             || model_cuts_words(&description.model, (model, vocabulary), pre_tokenized.mark);
-        let holds_ideographs = added.iter().any(|token| token.content.contains(is_ideograph));
+        let holds_ideographs = added.iter().any(|token| token.content.contains(is_plain_ideograph));
         let ideographs = if holds_ideographs {
             Ideographs::Nowhere
         } else if !normalized.isolates_ideographs {
@@ -139,7 +114,7 @@ impl TextCuts {
             let last = following.next().filter(|&last| self.is_edge(last))?;
             return self.cuts_word(left, last).then(|| cut(at + 1 + last.len_utf8()));
         }
-        let are_ideographs = is_ideograph(left) && is_ideograph(right);
+        let are_ideographs = is_plain_ideograph(left) && is_plain_ideograph(right);
         (are_ideographs && self.cuts_ideographs(left, right)).then(|| cut(at + right.len_utf8()))
     }
 
@@ -222,14 +197,14 @@ impl Ideographs {
             let Ok(token) = std::str::from_utf8(token) else { continue };
             let characters: Vec<char> = token.chars().collect();
             if let [only] = characters[..]
-                && is_ideograph(only)
+                && is_plain_ideograph(only)
                 && model
                     .spells_as_one(token.as_bytes(), vocabulary)
                     .is_some_and(|id| Some(id) != description.unk())
             {
                 known.insert(only);
             }
-            let pairs = characters.windows(2).filter(|pair| pair.iter().all(|&c| is_ideograph(c)));
+            let pairs = characters.windows(2).filter(|pair| pair.iter().all(|&c| is_plain_ideograph(c)));
             adjacent.extend(pairs.map(|pair| [pair[0], pair[1]]));
         }
         if known.is_empty() { Self::Nowhere } else { Self::Apart { adjacent, known } }

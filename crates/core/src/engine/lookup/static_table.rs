@@ -22,6 +22,8 @@ const PREFETCH_DISTANCE: usize = 8;
 pub(in super::super) struct StaticTable {
     /// Each table holds what overflowed the one before.
     tables: Vec<NumberTable>,
+    /// The tokens of one byte, which are also in the tables. A punctuation mark in a word is such a pretoken.
+    by_byte: Box<[Option<TokenId>; 256]>,
 }
 
 impl StaticTable {
@@ -53,18 +55,39 @@ impl StaticTable {
             tables.push(table);
             overflow = rest;
         }
-        Self { tables }
+        Self::of(tables)
+    }
+
+    fn of(tables: Vec<NumberTable>) -> Self {
+        let mut table = Self { tables, by_byte: Box::new([None; 256]) };
+        table.by_byte = Box::new(std::array::from_fn(|byte| {
+            let key = short_table::key_at(&[byte as u8], 0, 1);
+            table.id(key, short_table::hash(key))
+        }));
+        table
     }
 
     #[inline]
     pub(super) fn get(&self, key: Key, hash: u64) -> Option<Value> {
+        self.id(key, hash).map(|id| Value::of(&[id]))
+    }
+
+    /// The token with this key.
+    #[inline]
+    pub(super) fn id(&self, key: Key, hash: u64) -> Option<TokenId> {
         for table in &self.tables {
             let found = table.get(key, hash);
             if found.is_some() || !table.overflows(hash) {
-                return found.map(|id| Value::of(&[id]));
+                return found;
             }
         }
         None
+    }
+
+    /// The token of one byte.
+    #[inline]
+    pub(super) fn id_of_byte(&self, byte: u8) -> Option<TokenId> {
+        self.by_byte[usize::from(byte)]
     }
 
     #[inline]
@@ -74,7 +97,7 @@ impl StaticTable {
 
     /// Heap bytes held.
     pub(in super::super) fn memory(&self) -> usize {
-        self.tables.iter().map(NumberTable::memory).sum()
+        self.tables.iter().map(NumberTable::memory).sum::<usize>() + size_of_val(&*self.by_byte)
     }
 }
 
@@ -90,7 +113,7 @@ impl InImage for StaticTable {
         if tables.is_empty() {
             return Err(ImageError::Inconsistent("there is no static table"));
         }
-        Ok(Self { tables })
+        Ok(Self::of(tables))
     }
 }
 

@@ -20,9 +20,17 @@ pub(in crate::engine) struct PlainWords {
     takes_non_ascii: bool,
 }
 
-/// The pretokens of a word: their text, and where each ends. It also remembers normalized characters between words.
+/// The pretokens of a word.
+#[derive(Debug)]
+pub(super) struct PlainPretokens<'a> {
+    text: &'a str,
+    /// Where each ends in `text`.
+    ends: &'a [usize],
+}
+
+/// Buffers for the pretokens of a word. It also remembers normalized characters between words.
 #[derive(Debug, Default)]
-pub(super) struct PlainPretokens {
+pub(super) struct PlainScratch {
     text: String,
     ends: Vec<usize>,
     normalized: Vec<NormalizedChar>,
@@ -40,19 +48,25 @@ struct NormalizedChar {
 const LONGEST: usize = 7;
 const UNKNOWN: u8 = u8::MAX;
 
+/// The most bytes of an ASCII word that is normalized and cut in one loop: the cuts are the bits of a word.
+const SHORT: usize = 64;
+
 /// Entries of the direct-mapped table of normalized characters.
 const REMEMBERED: usize = 1 << 9;
 
 /// A non-ASCII letter that no normal form changes.
 const LETTER: char = 'ж';
 
-impl PlainPretokens {
+impl<'a> PlainPretokens<'a> {
     /// The pretokens in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a str> {
+        let (text, mut start) = (self.text, 0);
+        self.ends.iter().map(move |&end| &text[std::mem::replace(&mut start, end)..end])
     }
+}
 
+impl PlainScratch {
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
         self.text.capacity()
@@ -131,30 +145,72 @@ impl PlainWords {
         self.normalized.get(usize::from(letter.to_ascii_uppercase())) == Some(&letter)
     }
 
-    /// Splits a word into pretokens. Returns false if they are not known; `pretokens` then has no meaning.
+    /// The pretokens of a word; `None` if they are not known.
     #[inline]
-    pub(super) fn split(
+    pub(super) fn split<'a>(
         &self,
-        word: &str,
+        word: &'a str,
         stages: (&Normalizers, &PreTokenizers),
-        pretokens: &mut PlainPretokens,
-    ) -> bool {
-        pretokens.ends.clear();
-        pretokens.text.clear();
-        pretokens.text.push_str(&self.prefix);
+        scratch: &'a mut PlainScratch,
+    ) -> Option<PlainPretokens<'a>> {
+        scratch.ends.clear();
+        if word.len() <= SHORT && word.is_ascii() {
+            return self.split_ascii(word, scratch);
+        }
+        scratch.text.clear();
+        scratch.text.push_str(&self.prefix);
         let mut left = None;
         for c in word.chars() {
             let is_known = match self.normalized.get(c as usize) {
                 Some(0) => false,
-                Some(&normalized) => self.push(char::from(normalized), stages.1, &mut left, pretokens),
-                None => self.takes_non_ascii && self.push_non_ascii(c, stages, &mut left, pretokens),
+                Some(&normalized) => self.push(char::from(normalized), stages.1, &mut left, scratch),
+                None => self.takes_non_ascii && self.push_non_ascii(c, stages, &mut left, scratch),
             };
             if !is_known {
-                return false;
+                return None;
             }
         }
-        pretokens.ends.push(pretokens.text.len());
-        left.is_some()
+        scratch.ends.push(scratch.text.len());
+        left.map(|_| PlainPretokens { text: &scratch.text, ends: &scratch.ends })
+    }
+
+    /// As [`Self::split`], for an ASCII word of at most [`SHORT`] bytes.
+    #[inline]
+    fn split_ascii<'a>(&self, word: &'a str, scratch: &'a mut PlainScratch) -> Option<PlainPretokens<'a>> {
+        let of = |byte: u8| self.normalized[usize::from(byte & 0x7F)];
+        let mut left = of(*word.as_bytes().first()?);
+        if left == 0 {
+            return None;
+        }
+        let mut buffer = [0; SHORT];
+        // Bit `i` is about the place before byte `i`. Bit 0 has no meaning.
+        let (mut cuts, mut unknown, mut changes) = (0_u64, 0_u64, 0);
+        for (i, (place, &byte)) in buffer.iter_mut().zip(word.as_bytes()).enumerate() {
+            let normalized = of(byte);
+            let between = self.between[usize::from(left & 0x7F)][usize::from(normalized & 0x7F)];
+            cuts |= u64::from(between == Between::Cut) << i;
+            unknown |= u64::from(between == Between::Unknown) << i;
+            changes |= normalized ^ byte;
+            (*place, left) = (normalized, normalized);
+        }
+        cuts &= !1;
+        if unknown & !1 != 0 || (cuts != 0 && !self.prefix.is_empty()) {
+            return None;
+        }
+        let text = if changes == 0 && self.prefix.is_empty() {
+            word
+        } else {
+            scratch.text.clear();
+            scratch.text.push_str(&self.prefix);
+            scratch.text.push_str(std::str::from_utf8(&buffer[..word.len()]).ok()?);
+            &scratch.text
+        };
+        while cuts != 0 {
+            scratch.ends.push(cuts.trailing_zeros() as usize);
+            cuts &= cuts - 1;
+        }
+        scratch.ends.push(text.len());
+        Some(PlainPretokens { text, ends: &scratch.ends })
     }
 
     /// Pushes the normalized form of a non-ASCII character, as [`Self::push`].
@@ -163,18 +219,18 @@ impl PlainWords {
         c: char,
         (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers),
         left: &mut Option<char>,
-        pretokens: &mut PlainPretokens,
+        scratch: &mut PlainScratch,
     ) -> bool {
-        let Some(form) = pretokens.normalized(c, normalizers) else { return false };
+        let Some(form) = scratch.normalized(c, normalizers) else { return false };
         let form = form.bytes.get(..usize::from(form.length)).map(std::str::from_utf8);
         let Some(Ok(form)) = form else { return false };
         form.chars().all(|c| {
             let is_plain = !c.is_whitespace() && !self.prefix.contains(c);
-            is_plain && self.push(c, pre_tokenizers, left, pretokens)
+            is_plain && self.push(c, pre_tokenizers, left, scratch)
         })
     }
 
-    /// Pushes a normalized character behind `left`, the one before it, which it replaces. If there is a cut between
+    /// Pushes a normalized character after `left`, the one before it, which it replaces. If there is a cut between
     /// the two, a pretoken ends there. Returns false if it is not known whether there is.
     #[inline]
     fn push(
@@ -182,7 +238,7 @@ impl PlainWords {
         c: char,
         pre_tokenizers: &PreTokenizers,
         left: &mut Option<char>,
-        pretokens: &mut PlainPretokens,
+        scratch: &mut PlainScratch,
     ) -> bool {
         let between = match *left {
             None => Between::Nothing,
@@ -193,10 +249,10 @@ impl PlainWords {
         };
         match between {
             Between::Nothing => {}
-            Between::Cut if self.prefix.is_empty() => pretokens.ends.push(pretokens.text.len()),
+            Between::Cut if self.prefix.is_empty() => scratch.ends.push(scratch.text.len()),
             Between::Cut | Between::Unknown => return false,
         }
-        pretokens.text.push(c);
+        scratch.text.push(c);
         *left = Some(c);
         true
     }

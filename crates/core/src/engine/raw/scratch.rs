@@ -2,14 +2,14 @@
 use crate::aligned::Rewritten;
 use crate::ids::TokenId;
 
-use super::plain::PlainPretokens;
+use super::plain::PlainScratch;
 
 /// The buffers of the stages for one word, and its ids.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct WordScratch {
     pub(in crate::engine) normalized: [Rewritten; 2],
     pub(in crate::engine) pretokenized: Vec<Rewritten>,
-    pub(super) plain: PlainPretokens,
+    pub(super) plain: PlainScratch,
     pub(in crate::engine) ids: Vec<TokenId>,
 }
 

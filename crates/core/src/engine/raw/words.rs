@@ -7,18 +7,15 @@
 //! at one character at a time, or at a character and the combining marks behind it, so they never look across white
 //! space either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is
 //! tried when the tokenizer is compiled.
-use std::sync::Arc;
-
+use tokenmill_kernels::WordBits;
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::{MadeOnce, WordBits};
 
 use crate::aligned::{AlignedText, Origins};
-use crate::charsmap::Charsmap;
 use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
-use crate::engine::cuts::{LAST_LETTER, is_letter, looks_at_marks_at_most};
+use crate::engine::cuts::looks_at_marks_at_most;
 use crate::error::Result;
 use crate::model::Model;
-use crate::normalize::{Normalizers, is_ideograph};
+use crate::normalize::{BesideSpace, Normalizers, is_ideograph, is_letter};
 use crate::pattern::avoids;
 use crate::pretokenize::{Emit, PreTokenizers};
 use crate::span::Span;
@@ -52,28 +49,35 @@ pub(crate) struct RawWords {
 }
 
 /// The characters that may stand beside a gap.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Edges {
     All,
-    /// For a precompiled map, which replaces clusters of characters: printable ASCII, and letters ([`is_letter`]) if no
-    /// key of the map combines them with other edges. The map is searched for such keys when a letter is first met,
-    /// which takes some milliseconds.
-    OfMap {
-        map: Arc<[u8]>,
-        takes_letters: MadeOnce<bool>,
-    },
+    /// A precompiled map replaces grapheme clusters. If it is the first step: characters that are in no cluster with
+    /// white space on that side.
+    OfMap,
+    /// After other steps the map sees other characters: printable ASCII and letters, which become no parts of clusters
+    /// with white space.
+    OfLaterMap,
 }
 
 impl Edges {
-    fn contain(&self, c: char) -> bool {
+    /// May this character stand before a gap?
+    #[inline]
+    fn contain_before(self, c: char) -> bool {
+        c.is_ascii_graphic() || is_letter(c) || self.by_clusters(c, BesideSpace::ends_before)
+    }
+
+    /// May this character stand after a gap?
+    #[inline]
+    fn contain_after(self, c: char) -> bool {
+        c.is_ascii_graphic() || is_letter(c) || self.by_clusters(c, BesideSpace::begins_after)
+    }
+
+    fn by_clusters(self, c: char, is_apart: fn(&BesideSpace, char) -> bool) -> bool {
         match self {
             Self::All => true,
-            Self::OfMap { .. } if c.is_ascii() => c.is_ascii_graphic(),
-            Self::OfMap { map, takes_letters } => {
-                let is_edge = |c: char| is_letter(c) || c.is_ascii_graphic();
-                let keeps = |map: Charsmap| map.keeps_words_of('!'..=LAST_LETTER, is_edge);
-                is_letter(c) && *takes_letters.get_or_make(|| Charsmap::parse(map).is_ok_and(keeps))
-            }
+            Self::OfMap => is_apart(BesideSpace::get(), c),
+            Self::OfLaterMap => false,
         }
     }
 }
@@ -102,10 +106,9 @@ impl RawWords {
         let isolates_ideographs = matches!(edges, Edges::All) && isolates_ideographs(description);
         let mut words =
             Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, plain: None };
-        // No key of a map contains a space; of other white space that is not known.
-        let tried = if matches!(words.edges, Edges::All) { &WHITE_SPACE[..] } else { b" " };
         let stages = Words { raw: &words, normalizers, pre_tokenizers };
-        let white: Vec<u8> = tried.iter().copied().filter(|&white| stages.drop_white(&[white])).collect();
+        let white: Vec<u8> =
+            WHITE_SPACE.iter().copied().filter(|&white| stages.drop_white(&[white])).collect();
         let pairs = || white.iter().flat_map(|&first| white.iter().map(move |&second| [first, second]));
         if white.is_empty() || !pairs().all(|pair| stages.drop_white(&pair)) {
             return None;
@@ -174,7 +177,7 @@ impl RawWords {
         let first_unknown = match self.edges {
             Edges::All if self.isolates_ideographs => IDEOGRAPHS,
             Edges::All => u8::MAX,
-            Edges::OfMap { .. } => 0x80,
+            Edges::OfMap | Edges::OfLaterMap => 0x80,
         };
         if rest[0] >= first_unknown {
             return None;
@@ -193,10 +196,10 @@ impl RawWords {
     #[inline]
     fn known_length(&self, bytes: &[u8], at: usize, length: usize, bits: WordBits) -> usize {
         let until = |bits: u64| length.min(bits.trailing_zeros() as usize);
-        match &self.edges {
+        match self.edges {
             Edges::All if self.isolates_ideographs => until(bits.high),
             Edges::All => length,
-            Edges::OfMap { .. } => {
+            Edges::OfMap | Edges::OfLaterMap => {
                 let known = until(!(bits.white | bits.graphic));
                 // White space at the start or the end of the block has a neighbour outside of it.
                 let follows_edge = at == 0 || bytes[at - 1].is_ascii_graphic();
@@ -213,13 +216,13 @@ impl RawWords {
     }
 
     /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is: if the
-    /// text goes on, white space is not part of any key of a map, whatever follows.
+    /// text goes on there, a part that begins with it is looked at again.
     fn white_space_at(&self, text: &str, at: usize) -> (usize, bool) {
         let is_white = |&&byte: &&u8| self.is_white[usize::from(byte)];
         let end = at + text.as_bytes()[at..].iter().take_while(is_white).count();
-        let beside = [text[..at].chars().next_back(), text[end..].chars().next()];
-        let is_gap =
-            matches!(self.edges, Edges::All) || beside.into_iter().flatten().all(|c| self.edges.contain(c));
+        let is_gap = matches!(self.edges, Edges::All)
+            || (text[..at].chars().next_back().is_none_or(|c| self.edges.contain_before(c))
+                && text[end..].chars().next().is_none_or(|c| self.edges.contain_after(c)));
         (end, is_gap)
     }
 
@@ -334,10 +337,11 @@ impl Words<'_> {
                 Origins::Same(_) => word.is_ascii() && plain.adds_nothing(),
                 Origins::Mapped { .. } => false,
             }
-            && plain.split(kept, (self.normalizers, self.pre_tokenizers), &mut scratch.plain)
+            && let Some(pretokens) =
+                plain.split(kept, (self.normalizers, self.pre_tokenizers), &mut scratch.plain)
         {
             let mut at = word.len() - kept.len();
-            return scratch.plain.iter().try_for_each(|text| {
+            return pretokens.iter().try_for_each(|text| {
                 let span = Span::new(at, at + text.len());
                 at = span.end;
                 emit(AlignedText { text, origins: origins.slice(span) }, ticker)
@@ -404,7 +408,7 @@ pub(super) fn looks_around(step: &PreTokenizer) -> bool {
 /// The characters that may stand beside a gap; `None` if a normalizer may look across white space.
 fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
     let (mut edges, mut changes_edges) = (Edges::All, false);
-    for step in normalizers {
+    for (number, step) in normalizers.iter().enumerate() {
         match step {
             step if looks_at_marks_at_most(step) => {}
             Normalizer::Replace { pattern: Pattern::Literal(literal), content }
@@ -416,15 +420,9 @@ fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
             // Runs of white space become one space; all of it is dropped later.
             Normalizer::Replace { pattern: Pattern::Regex(regex), content }
                 if (regex == " {2,}" || regex == r"\s+") && content == " " => {}
-            Normalizer::Precompiled(blob) => {
-                let is_graphic = |c: char| c.is_ascii_graphic();
-                let keeps_ascii = Charsmap::parse(blob).ok()?.keeps_words_of('!'..='~', is_graphic);
-                // The edges are characters of the text; the map sees what the steps before it made of them.
-                if !keeps_ascii || changes_edges || !matches!(edges, Edges::All) {
-                    return None;
-                }
-                edges = Edges::OfMap { map: Arc::clone(blob), takes_letters: MadeOnce::new() };
-            }
+            // Two maps: the second one sees the characters of the first.
+            Normalizer::Precompiled(_) if changes_edges || !matches!(edges, Edges::All) => return None,
+            Normalizer::Precompiled(_) => edges = if number == 0 { Edges::OfMap } else { Edges::OfLaterMap },
             _ => return None,
         }
     }

@@ -165,7 +165,7 @@ fn engine(model: &ModelDescription, normalizer: &[Normalizer], pre_tokenizer: &[
 
 /// Pieces of texts: all kinds of white space, combining marks, ideographs, control characters, characters that are
 /// normalized to several or none.
-const PIECES: [&str; 49] = [
+const PIECES: [&str; 55] = [
     "a",
     "b",
     "ab",
@@ -215,6 +215,12 @@ const PIECES: [&str; 49] = [
     "\u{1100}",
     "\u{1161}",
     "\u{2581}",
+    "की",
+    "\u{94d}",
+    "क",
+    "\u{200c}",
+    "。",
+    "\u{ff9e}",
 ];
 
 fn texts() -> impl Strategy<Value = String> {
@@ -280,6 +286,10 @@ fn there_are_none_where_a_stage_looks_farther() {
     };
     let bert_split = [PreTokenizer::Bert];
     assert!(has_words(&[], &bert_split));
+    // Such a key is in no cluster.
+    assert!(has_words(&[Normalizer::Precompiled(map(&[("..", ".")]))], &bert_split));
+    let maps = [Normalizer::Precompiled(map(&[("a", "b")])), Normalizer::Precompiled(map(&[("b", "c")]))];
+    assert!(!has_words(&maps, &bert_split));
     let replace = |pattern| Normalizer::Replace { pattern, content: "b".to_owned() };
     for step in [
         Normalizer::Prepend("a".to_owned()),
@@ -287,7 +297,6 @@ fn there_are_none_where_a_stage_looks_farther() {
         replace(Pattern::Literal("a b".to_owned())),
         replace(Pattern::Literal(" ".to_owned())),
         replace(Pattern::Regex("a\\s".to_owned())),
-        Normalizer::Precompiled(map(&[("..", ".")])),
     ] {
         assert!(!has_words(std::slice::from_ref(&step), &bert_split), "{step:?}");
     }
