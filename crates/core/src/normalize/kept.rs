@@ -15,8 +15,8 @@ impl Normalizers {
         self.steps.iter().try_fold(c, |c, step| step.kept(c))
     }
 
-    /// The character that an ASCII character is normalized to, in a text that is all ASCII. `None` if that depends on
-    /// its neighbours, or is not one character.
+    /// The character that an ASCII character is normalized to, beside ASCII characters and others of which
+    /// [`Self::normalized_alone`] is known. `None` if that depends on its neighbours, or is not one character.
     pub(crate) fn kept_in_ascii(&self, c: char) -> Option<char> {
         self.steps.iter().try_fold(c, |c, step| match step {
             Step::Precompiled(map) => Some(c).filter(|&c| map.keeps_ascii(c)),

@@ -32,8 +32,8 @@ pub(super) fn is_own_cluster(c: char) -> bool {
     is_letter(c) || (!c.is_control() && format!("a{c}{c}a").graphemes(true).count() == 4)
 }
 
-/// The characters that are in no grapheme cluster with a space beside them. Letters are not among them, see
-/// [`is_letter`].
+/// The characters that are in no grapheme cluster with a space beside them, nor with other white space of ASCII, but for
+/// a line feed after a carriage return. Letters are not among them, see [`is_letter`].
 #[derive(Debug)]
 pub(crate) struct BesideSpace {
     /// A bit for each character up to U+FFFF: does a cluster end with it before a space?
@@ -72,12 +72,12 @@ impl BesideSpace {
         table
     }
 
-    /// Does a cluster end with this character before a space?
+    /// Does a cluster end with this character before a space? Beyond U+FFFF it must begin one after a space, too.
     pub(crate) fn ends_before(&self, c: char) -> bool {
         is_set(&self.ends, c)
     }
 
-    /// Does a cluster begin with this character after a space?
+    /// Does a cluster begin with this character after a space? Beyond U+FFFF it must end one before a space, too.
     pub(crate) fn begins_after(&self, c: char) -> bool {
         is_set(&self.begins, c)
     }

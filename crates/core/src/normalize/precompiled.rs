@@ -37,7 +37,7 @@ impl Precompiled {
         Ok(Self { map, is_of_interest })
     }
 
-    /// Is this an ASCII character that the map keeps in a text that is all ASCII?
+    /// Is this an ASCII character that the map keeps where it is a cluster of its own?
     pub(super) fn keeps_ascii(&self, c: char) -> bool {
         c.is_ascii() && !self.is_of_interest[c as usize]
     }

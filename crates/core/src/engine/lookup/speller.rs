@@ -139,17 +139,22 @@ impl Speller<'_> {
         (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        // A word is cached as a whole, and so are its pretokens if it has several, or is too long itself. Caching its only
-        // pretoken as well costs 5 % (BERT, English) to 25 % (T5, many languages) of a first pass.
+        // A word is cached as a whole, if it is not too long, and so are pretokens that are shorter than the word: code
+        // has words of many pretokens. Caching its only pretoken as well costs 5 % (BERT, English) to 25 % (T5, many
+        // languages) of a first pass.
         let is_cached = may_cache_word(word);
         let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
+        let length = match part {
+            RawPart::Word(words) => words.raw.without_gap(word).len(),
+            _ => word.len(),
+        };
         let mut ids = std::mem::take(&mut word_scratch.ids);
         let mut spell = |origins: Option<Origins<'_>>, ticker: &mut Ticker<'_>| {
             ids.clear();
             part.for_each_pretoken((word, origins), word_scratch, ticker, &mut |pretoken, ticker| {
                 ticker.spend(pretoken.text.len())?;
                 let text = pretoken.text.as_bytes();
-                let cache = Some(&mut *cache).filter(|_| !is_cached || text.len() < word.len());
+                let cache = Some(&mut *cache).filter(|_| !is_cached || text.len() < length);
                 let appended = self.append_ids(text, cache, scratch, ticker, &mut ids);
                 appended.map_err(|error| placed(error, pretoken.origins))
             })

@@ -16,7 +16,8 @@ pub(in crate::engine) struct PlainWords {
     between: Box<[[Between; 128]; 128]>,
     /// The mark that is put before every word, if any. If there is one, words with cuts are left to the stages.
     prefix: String,
-    /// Can non-ASCII characters be normalized one at a time? Not with a precompiled map, which looks at clusters.
+    /// Can non-ASCII characters be normalized one at a time? With a precompiled map, those that are clusters of their
+    /// own.
     takes_non_ascii: bool,
 }
 

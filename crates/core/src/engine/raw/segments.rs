@@ -63,7 +63,7 @@ enum Prefix {
 
 impl Prefix {
     /// This prefix, if there is no other one yet.
-    fn behind(self, before: Self) -> Self {
+    fn after(self, before: Self) -> Self {
         if before == Self::Nothing { self } else { Self::Other }
     }
 }
@@ -117,8 +117,8 @@ impl RawSegments {
                     return Ok(None);
                 }
                 // In a text a mark may be written as a space.
-                let (before, behind) = (&token[..at], &token[at + mark.len()..]);
-                let beside = [before.chars().next_back(), Some(SPACE), behind.chars().next()];
+                let (before, after) = (&token[..at], &token[at + mark.len()..]);
+                let beside = [before.chars().next_back(), Some(SPACE), after.chars().next()];
                 written.clear();
                 written.extend(beside.into_iter().flatten());
                 cuts.add_text(&written);
@@ -260,7 +260,7 @@ impl Spaces {
                 // A space that stays one is no mark.
                 Normalizer::Prepend(prefix) if spaces.mark != SPACE && prefix.contains(SPACE) => return None,
                 Normalizer::Prepend(prefix) => {
-                    spaces.prefix = Prefix::Space.behind(spaces.prefix);
+                    spaces.prefix = Prefix::Space.after(spaces.prefix);
                     prepended = Some(prefix);
                 }
                 Normalizer::Replace { pattern: Pattern::Literal(literal), content }
@@ -277,7 +277,7 @@ impl Spaces {
                         return None;
                     }
                     if rules.add_dummy_prefix {
-                        spaces.prefix = Prefix::Space.behind(spaces.prefix);
+                        spaces.prefix = Prefix::Space.after(spaces.prefix);
                     }
                     spaces.mark = if rules.escape_whitespaces { MARK } else { SPACE };
                 }
@@ -294,7 +294,7 @@ impl Spaces {
                     spaces.mark = replacement;
                     if prepend != PrependScheme::Never {
                         let only_first = prepend == PrependScheme::First;
-                        spaces.prefix = Prefix::SpaceUnlessMarked { only_first }.behind(spaces.prefix);
+                        spaces.prefix = Prefix::SpaceUnlessMarked { only_first }.after(spaces.prefix);
                     }
                     spaces.splits |= split;
                 }

@@ -4,13 +4,14 @@
 //! must have the pretokens that it has in its text, and the white space around it must have none.
 //!
 //! BERT, T5, CLIP and others split at white space, drop it, and process each piece by itself. Their normalizers look
-//! at one character at a time, or at a character and the combining marks behind it, so they never look across white
-//! space either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is
+//! at one character at a time, at a character and the combining marks after it, or at a grapheme cluster ([`Edges`]), so
+//! they never look across white space either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is
 //! tried when the tokenizer is compiled.
 use tokenmill_kernels::WordBits;
 use tokenmill_kernels::cpu::{self, Level};
 
 use crate::aligned::{AlignedText, Origins};
+use crate::charsmap::Charsmap;
 use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
 use crate::engine::cuts::looks_at_marks_at_most;
 use crate::error::Result;
@@ -107,8 +108,12 @@ impl RawWords {
         let mut words =
             Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, plain: None };
         let stages = Words { raw: &words, normalizers, pre_tokenizers };
-        let white: Vec<u8> =
-            WHITE_SPACE.iter().copied().filter(|&white| stages.drop_white(&[white])).collect();
+        let mut white = white_kept_by_maps(&description.normalizer)?;
+        white.retain(|&white| stages.drop_white(&[white]));
+        if !matches!(edges, Edges::All) && white.contains(&b'\r') != white.contains(&b'\n') {
+            // Together they are one cluster.
+            white.retain(|&white| white != b'\r' && white != b'\n');
+        }
         let pairs = || white.iter().flat_map(|&first| white.iter().map(move |&second| [first, second]));
         if white.is_empty() || !pairs().all(|pair| stages.drop_white(&pair)) {
             return None;
@@ -127,7 +132,7 @@ impl RawWords {
     }
 
     /// A word without the white space before it.
-    fn without_gap<'w>(&self, word: &'w str) -> &'w str {
+    pub(in crate::engine) fn without_gap<'w>(&self, word: &'w str) -> &'w str {
         let gap = word.bytes().take_while(|&byte| self.is_white[usize::from(byte)]).count();
         &word[gap..]
     }
@@ -215,8 +220,8 @@ impl RawWords {
         }
     }
 
-    /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is: if the
-    /// text goes on there, a part that begins with it is looked at again.
+    /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is: no key of a
+    /// map begins with white space, so what follows there changes nothing before it.
     fn white_space_at(&self, text: &str, at: usize) -> (usize, bool) {
         let is_white = |&&byte: &&u8| self.is_white[usize::from(byte)];
         let end = at + text.as_bytes()[at..].iter().take_while(is_white).count();
@@ -364,7 +369,7 @@ impl Words<'_> {
         self.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
     }
 
-    /// Is this white space dropped between two letters, before one and behind one?
+    /// Is this white space dropped between two letters, before one and after one?
     fn drop_white(self, white: &[u8]) -> bool {
         let white = std::str::from_utf8(white).unwrap_or_default();
         let pretokens = |text: &str| {
@@ -427,6 +432,21 @@ fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
         }
     }
     Some(edges)
+}
+
+/// The white space of which the maps among these steps make white space; `None` if a key begins with a space.
+fn white_kept_by_maps(normalizers: &[Normalizer]) -> Option<Vec<u8>> {
+    let mut white = WHITE_SPACE.to_vec();
+    for step in normalizers {
+        let Normalizer::Precompiled(blob) = step else { continue };
+        let map = Charsmap::parse(blob).ok()?;
+        if map.has_key_from(b' ') {
+            return None;
+        }
+        let is_white = |new: &str| !new.is_empty() && new.bytes().all(|byte| WHITE_SPACE.contains(&byte));
+        white.retain(|&byte| !map.goes_on(&[byte]) && map.shortest(&[byte]).is_none_or(is_white));
+    }
+    Some(white)
 }
 
 /// Are there spaces around each ideograph before anything else looks at it?

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{check, check_parts, check_under};
+use crate::charsmap::Charsmap;
 use crate::compile::compile;
 use crate::description::{
     AddedToken, Alphabet, Behavior, BpeDescription, Description, EndOfWord, EndOfWordForm, Merges,
@@ -118,6 +119,14 @@ fn normalizers() -> Vec<Vec<Normalizer>> {
             Normalizer::Precompiled(map(&[("éa", "i"), ("\u{301}", ""), ("\u{3000}", " ")])),
             Normalizer::Lowercase,
         ],
+        // Maps of white space.
+        vec![Normalizer::Precompiled(map(&[("\r", ""), ("\u{301}", "b")]))],
+        vec![Normalizer::Precompiled(map(&[("\r", " "), ("\n", "a")]))],
+        vec![Normalizer::Precompiled(map(&[("\t", " "), ("\n", " "), ("\r", " \t")]))],
+        vec![Normalizer::Precompiled(map(&[("\t", ""), ("\r\n", "b"), ("a", ""), ("b", "")]))],
+        vec![Normalizer::Nfc(tables), Normalizer::Precompiled(map(&[("\n", "-"), ("\t", "1")]))],
+        vec![Normalizer::Precompiled(map(&[(" \u{301}", "b")]))],
+        vec![Normalizer::Precompiled(map(&[(" ", "1")])), Normalizer::Lowercase],
     ]
 }
 
@@ -245,8 +254,13 @@ proptest! {
                     &normalizer[..],
                     [Normalizer::Replace { content, .. }, Normalizer::Precompiled(_)] if !content.is_ascii()
                 );
-                prop_assert!(!has_words || !is_replaced);
-                prop_assert!(has_words || is_replaced || pre_tokenizer.len() > 1);
+                let maps_space = |step: &Normalizer| match step {
+                    Normalizer::Precompiled(blob) => Charsmap::parse(blob).unwrap().has_key_from(b' '),
+                    _ => false,
+                };
+                let is_refused = is_replaced || normalizer.iter().any(maps_space);
+                prop_assert!(!has_words || !is_refused);
+                prop_assert!(has_words || is_refused || pre_tokenizer.len() > 1);
                 for text in &texts {
                     check(&engine, text)?;
                     check_parts(&engine, text, size)?;
