@@ -47,7 +47,7 @@ def test_an_image_is_the_tokenizer(native: Any, tok: Any, saved: Path) -> None:
     }
     usage = image.memory_usage()
     assert usage["image"] == saved.stat().st_size
-    assert usage["seed"] == 0  # it is in the image
+    assert usage["seed"] <= 2_048  # all but an array of the tokens of one byte is in the image
     assert tok.memory_usage()["image"] == 0
     # It lives on without its file.
     saved.unlink()
