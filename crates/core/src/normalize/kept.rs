@@ -41,7 +41,8 @@ impl Normalizers {
                 | Step::BertIdeographs
                 | Step::BertStripMarks => {}
                 Step::Precompiled(map) => {
-                    text = text.chars().try_fold(String::new(), |text, c| Some(text + &map.of_alone(c)?))?;
+                    text =
+                        text.chars().try_fold(String::new(), |text, c| Some(text + &map.mapped_alone(c)?))?;
                     continue;
                 }
                 _ => {

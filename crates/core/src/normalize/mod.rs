@@ -9,6 +9,7 @@
 mod align;
 mod bert;
 mod byte_level;
+mod clusters;
 mod edit;
 mod forms;
 mod hook;
@@ -27,9 +28,10 @@ mod strip;
 pub(crate) mod tests;
 
 pub(crate) use self::bert::is_ideograph;
+pub(crate) use self::clusters::BesideSpace;
 use self::forms::Form;
 use self::hook::Hook;
-pub(crate) use self::letters::{BesideSpace, is_letter, is_plain_ideograph};
+pub(crate) use self::letters::{is_letter, is_plain_ideograph};
 use self::outcome::Outcome;
 use self::precompiled::Precompiled;
 use self::replace::Replace;

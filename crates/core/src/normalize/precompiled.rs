@@ -6,8 +6,8 @@
 //! `sentencepiece`).
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::clusters::is_own_cluster;
 use super::edit::{Edit, skip};
-use super::letters::is_own_cluster;
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};
 use crate::charsmap::Charsmap;
@@ -42,8 +42,9 @@ impl Precompiled {
         c.is_ascii() && !self.is_of_interest[c as usize]
     }
 
-    /// What a character becomes beside others of which this is known. `None` if it may form a cluster with others.
-    pub(super) fn of_alone(&self, c: char) -> Option<String> {
+    /// What the map makes of a character that is a cluster of its own beside any other such character; `None` for
+    /// characters that may form clusters.
+    pub(super) fn mapped_alone(&self, c: char) -> Option<String> {
         let text = c.to_string();
         is_own_cluster(c).then(|| self.map.shortest(text.as_bytes()).map_or(text, str::to_owned))
     }

@@ -270,8 +270,8 @@ impl Normalized {
     }
 }
 
-/// Does the step look at one character at a time, or at a character and the combining marks after it? White space
-/// then never changes what is beside it, since no mark combines with it.
+/// Does the step rewrite each character by itself, or each with the combining marks after it? Then white space never
+/// changes what is beside it, since no mark combines with it.
 pub(in crate::engine) fn looks_at_marks_at_most(step: &Normalizer) -> bool {
     matches!(
         step,

@@ -22,8 +22,8 @@ pub(super) const BATCH: usize = 256;
 /// A batch that took this much work to find is resolved at once, so that the watch is polled in time.
 const MAX_WORK: usize = 1 << 15;
 
-/// At most so many ids wait for the sink. Misses of one batch may stay queued while the next ones are resolved; the
-/// inline ids of every lookup of a batch must fit.
+/// The most ids that wait for the sink. Misses of one batch may stay queued while the next ones are resolved, and the
+/// inline ids of all lookups of a batch must fit.
 const MAX_IDS: usize = 3 * BATCH * INLINE;
 
 /// With this many entries in the miss queue, all are resolved after the batch.

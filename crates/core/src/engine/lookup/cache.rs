@@ -35,7 +35,7 @@ pub(in super::super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 const ROOMY: usize = 10;
 const FULL: usize = 14;
 
-/// At most so many bytes and ids are stored outside the table, for each of its buckets.
+/// The most bytes and ids that are stored outside the table, for each of its buckets.
 const BYTES_PER_BUCKET: usize = 16;
 const IDS_PER_BUCKET: usize = 4;
 
@@ -80,7 +80,7 @@ pub(in super::super) struct PretokenCache {
     bytes: Vec<u8>,
     /// The ids of these pretokens, and of those with more ids than an entry holds.
     ids: Vec<TokenId>,
-    /// At most so many ids are stored outside the table, for each of its buckets.
+    /// The most ids that are stored outside the table, for each of its buckets.
     ids_per_bucket: usize,
     budget: Arc<CacheBudget>,
     /// Bytes of the budget that this cache holds.

@@ -3,7 +3,7 @@
 //! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a
 //! batch with lookups, whose entries are prefetched; then the hits are copied. Some misses are spelled at once; the
 //! others wait, perhaps over several batches, and are spelled together.
-//! It knows nothing of added tokens. What normalizes a raw part that missed is behind the speller.
+//! It knows nothing of added tokens, nor of normalization: the speller normalizes a raw part that missed.
 use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};

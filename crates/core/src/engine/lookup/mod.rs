@@ -9,7 +9,7 @@
 //! 4. `misses` holds the others, of one text between two added tokens. Those that may be cached are looked up in
 //!    `static_table`. What is not found there is merged as a whole beside others of about its length, if it has at
 //!    most 62 bytes and the vocabulary allows it; else `speller` spells it by itself: by its segments, through cache
-//!    and static table, where it may be divided, or else by the model. A segment goes to the model directly.
+//!    and static table, where it may be divided, or else by the model. A segment that is in neither goes to the model directly.
 //! 5. `cache` gets the ids, if `admission` admits them. What was found in the static table outside the queue is not
 //!    cached.
 //!

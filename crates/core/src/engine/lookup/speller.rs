@@ -139,9 +139,9 @@ impl Speller<'_> {
         (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        // A word is cached as a whole, if it is not too long, and so are pretokens that are shorter than the word: code
-        // has words of many pretokens. Caching its only pretoken as well costs 5 % (BERT, English) to 25 % (T5, many
-        // languages) of a first pass.
+        // A word is cached as a whole, unless it is too long. Its pretokens are cached, too, if they are shorter than the
+        // word: in code, words have many pretokens, which occur in other words again. To cache a word and its only
+        // pretoken would cost 5 % (BERT, English) to 25 % (T5, many languages) of a first pass.
         let is_cached = may_cache_word(word);
         let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
         let length = match part {

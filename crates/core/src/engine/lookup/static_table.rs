@@ -59,12 +59,11 @@ impl StaticTable {
     }
 
     fn of(tables: Vec<NumberTable>) -> Self {
-        let mut table = Self { tables, by_byte: Box::new([None; 256]) };
-        table.by_byte = Box::new(std::array::from_fn(|byte| {
+        let by_byte = std::array::from_fn(|byte| {
             let key = short_table::key_at(&[byte as u8], 0, 1);
-            table.id(key, short_table::hash(key))
-        }));
-        table
+            find(&tables, key, short_table::hash(key))
+        });
+        Self { tables, by_byte: Box::new(by_byte) }
     }
 
     #[inline]
@@ -75,13 +74,7 @@ impl StaticTable {
     /// The token with this key.
     #[inline]
     pub(super) fn id(&self, key: Key, hash: u64) -> Option<TokenId> {
-        for table in &self.tables {
-            let found = table.get(key, hash);
-            if found.is_some() || !table.overflows(hash) {
-                return found;
-            }
-        }
-        None
+        find(&self.tables, key, hash)
     }
 
     /// The token of one byte.
@@ -117,7 +110,19 @@ impl InImage for StaticTable {
     }
 }
 
-/// The key of a token of 1 to 15 bytes; `None` for others.
+/// The token with this key, in tables of which each holds what overflowed the one before.
+#[inline]
+fn find(tables: &[NumberTable], key: Key, hash: u64) -> Option<TokenId> {
+    for table in tables {
+        let found = table.get(key, hash);
+        if found.is_some() || !table.overflows(hash) {
+            return found;
+        }
+    }
+    None
+}
+
+/// The key of a token; `None` if it is empty or longer than 15 bytes.
 fn short_key(token: &[u8]) -> Option<Key> {
     (1..=SHORT).contains(&token.len()).then(|| short_table::key_at(token, 0, token.len()))
 }

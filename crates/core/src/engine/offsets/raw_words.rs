@@ -34,9 +34,9 @@ struct SpanInWord {
     pretoken_delta: u8,
 }
 
-/// A flag above the three numbers of the first [`SpanInWord`] of a cached word: the text of one of its ids differs from
-/// the token, as that of an unknown token does. The cache does not keep that text: where it is needed, the word is
-/// spelled again.
+/// A flag in the packed first [`SpanInWord`] of a cached word, above its three numbers. It says that an id of the word
+/// stands for text other than its token's, as the unknown token does. The cache does not keep that text: where it is
+/// needed, the word is spelled again.
 const HAS_SURFACE: u32 = 1 << 24;
 
 impl SpanInWord {

@@ -4,9 +4,9 @@
 //! must have the pretokens that it has in its text, and the white space around it must have none.
 //!
 //! BERT, T5, CLIP and others split at white space, drop it, and process each piece by itself. Their normalizers look
-//! at one character at a time, at a character and the combining marks after it, or at a grapheme cluster ([`Edges`]), so
-//! they never look across white space either. Whether a space, a tab or a line break is such white space is not derived from the steps: it is
-//! tried when the tokenizer is compiled.
+//! at one character at a time, at a character and the combining marks after it, or at a grapheme cluster ([`Edges`]),
+//! so they never look across white space either. Whether a space, a tab or a line break is such white space is not
+//! derived from the steps: it is tried when the tokenizer is compiled.
 use tokenmill_kernels::WordBits;
 use tokenmill_kernels::cpu::{self, Level};
 
@@ -53,11 +53,11 @@ pub(crate) struct RawWords {
 #[derive(Debug, Clone, Copy)]
 enum Edges {
     All,
-    /// A precompiled map replaces grapheme clusters. If it is the first step: characters that are in no cluster with
+    /// The first step is a precompiled map, which replaces grapheme clusters: characters that are in no cluster with
     /// white space on that side.
     OfMap,
-    /// After other steps the map sees other characters: printable ASCII and letters, which become no parts of clusters
-    /// with white space.
+    /// There are steps before the map, so it sees what these make of the text: printable ASCII and letters, which are
+    /// in no cluster with white space after them either.
     OfLaterMap,
 }
 
@@ -434,7 +434,7 @@ fn edges(normalizers: &[Normalizer]) -> Option<Edges> {
     Some(edges)
 }
 
-/// The white space of which the maps among these steps make white space; `None` if a key begins with a space.
+/// The white space that the maps among these steps leave white space; `None` if a key begins with a space.
 fn white_kept_by_maps(normalizers: &[Normalizer]) -> Option<Vec<u8>> {
     let mut white = WHITE_SPACE.to_vec();
     for step in normalizers {
