@@ -51,6 +51,11 @@ def _slices(tokens: int) -> Cell:
     return Cell(title, ("list",), "strings", "prose", unit="µs a call", piece=piece, size=data.MB)
 
 
+def _strings(piece: int) -> Cell:
+    title = f"strings of {piece} bytes to a list, a call for each"
+    return Cell(title, ("list",), "strings", unit="µs a call", piece=piece, size=2 * data.MB)
+
+
 CELLS = {
     "array": Cell("one text to an array", ("array",), "text"),
     "list": Cell("one text to a list", ("list",), "text"),
@@ -63,14 +68,9 @@ CELLS = {
         piece=DOCUMENT,
         against=("documents-array",),
     ),
-    "short": Cell(
-        "strings of 200 bytes to a list, a call for each",
-        ("list",),
-        "strings",
-        unit="µs a call",
-        piece=200,
-        size=2 * data.MB,
-    ),
+    "short-20": _strings(20),
+    "short": _strings(200),
+    "short-500": _strings(500),
     "count": Cell("count", ("count",), "text", against=("list", "array")),
     "hostile": Cell(
         "hostile texts, once, to an array or else a list",
@@ -139,9 +139,14 @@ _SLICES = tuple(name for name in CELLS if name.startswith("slices"))
 _ELSEWHERE = (("array", "list", "load"), ("english", "multilingual"))
 _AS_INPUT = ((*_ELSEWHERE[0], *_OF_INPUTS, *_WITH_OFFSETS), _ELSEWHERE[1])
 _OTHERS = (
-    ("array", "list", "documents-array", "documents-list", "documents-offsets", "short", "count", "load"),
+    (
+        *("array", "list", "documents-array", "documents-list", "documents-offsets"),
+        *("short-20", "short", "short-500", "count", "load"),
+    ),
     data.CORPORA,
 )
+_PLAIN = (("array", "list", "documents-array", "documents-list"), data.CORPORA)
+_FROM_MODEL = (("list", "documents-list"), data.CORPORA)
 Plan = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 PLAN: Plan = {
     "cl100k": (_OF_A_TEXT, data.CORPORA),
@@ -150,10 +155,10 @@ PLAN: Plan = {
     "qwen2.5": _AS_INPUT,
     "gpt2": _ELSEWHERE,
     "o200k-unsplit": (_SLICES, ("english",)),
-    "deepseek-v3": _OTHERS,
-    "llama2": _OTHERS,
-    "phi-3": _OTHERS,
-    "bert": _OTHERS,
+    **dict.fromkeys(("deepseek-v3", "llama2", "bert"), _OTHERS),
+    **dict.fromkeys(("mistral-nemo", "gpt-oss", "starcoder-like", "falcon-like"), _PLAIN),
+    **dict.fromkeys(("phi-3", "gemma-like", "bert-chinese", "albert-like", "xlnet-like"), _PLAIN),
+    **dict.fromkeys(("llama2-model", "mistral-model", "t5-model"), _FROM_MODEL),
     # Its offsets of clusters that its map replaces differ on purpose (docs/differences.md).
     "t5": (tuple(name for name in _OTHERS[0] if name not in _WITH_OFFSETS), _OTHERS[1]),
     **dict.fromkeys(vocabularies.REGEXES, (("array", "list", "documents-array"), data.CORPORA)),

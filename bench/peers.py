@@ -64,7 +64,7 @@ class Peer(ABC):
     @classmethod
     def has(cls, vocabulary: Vocabulary) -> bool:
         """Whether the library can have this vocabulary at all."""
-        return True
+        return vocabulary.has_json
 
     @classmethod
     def reads(cls, vocabulary: Vocabulary) -> str:
@@ -127,8 +127,14 @@ class Tokenmill(Peer):
             )
 
     @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return True
+
+    @classmethod
     def reads(cls, vocabulary: Vocabulary) -> str:
-        return RANK_FILE if vocabulary.json_file is None else TOKENIZER_JSON
+        if vocabulary.json_file is not None:
+            return TOKENIZER_JSON
+        return RANK_FILE if vocabulary.rank_file is not None else MODEL
 
 
 class Before(Tokenmill):
@@ -268,7 +274,7 @@ class Gigatoken(Peer):
     @classmethod
     def has(cls, vocabulary: Vocabulary) -> bool:
         # It refuses a byte-level file without a split.
-        return vocabulary.split != "none" or vocabulary.json_file is not None
+        return vocabulary.has_json and (vocabulary.split != "none" or vocabulary.json_file is not None)
 
     @classmethod
     def reads(cls, vocabulary: Vocabulary) -> str:

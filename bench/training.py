@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import data
-from vocabularies import byte_characters
+from made_files import byte_characters
 
 DOCUMENT = 65_536
 

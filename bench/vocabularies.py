@@ -8,15 +8,15 @@ own could not show otherwise.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import data
+import made_files
+from made_files import made
 
 _CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
@@ -77,37 +77,49 @@ class Vocabulary:
     @property
     def file(self) -> Path:
         """As it is published."""
-        file = self.json_file or self.rank_file
+        file = self.json_file or self.rank_file or self.model_file
         assert file is not None
         return file
 
     @property
     def reference(self) -> str:
         """The library whose ids are right."""
-        return "tiktoken" if self.json_file is None else "tokenizers"
+        if self.json_file is not None:
+            return "tokenizers"
+        return "tiktoken" if self.rank_file is not None else "sentencepiece"
 
     def ranks(self) -> dict[bytes, int]:
         """Token bytes to rank."""
         assert self.rank_file is not None
-        lines = (line.split() for line in self.rank_file.read_bytes().splitlines())
-        return {base64.b64decode(token): int(rank) for token, rank in lines}
+        return _ranks(self.rank_file)
 
     def tokenizer_json(self) -> Path:
         """The published file, or one that is made from the ranks, once."""
         if self.json_file is not None:
             return self.json_file
-        target = data.scratch() / f"{self.name}.tokenizer.json"
-        if not target.exists() or target.stat().st_mtime < self.file.stat().st_mtime:
-            partial = target.with_suffix(".partial")
-            partial.write_text(_as_tokenizer_json(self), encoding="utf-8")
-            partial.replace(target)
-        return target
+        return made(
+            f"{self.name}.tokenizer.json",
+            (self.file,),
+            lambda: made_files.of_ranks(self.ranks(), self.pattern),
+        )
+
+    @property
+    def has_json(self) -> bool:
+        """Whether there is a ``tokenizer.json``, or the ranks to make one of."""
+        return self.json_file is not None or self.rank_file is not None
+
+
+def _ranks(file: Path) -> dict[bytes, int]:
+    lines = (line.split() for line in file.read_bytes().splitlines())
+    return {base64.b64decode(token): int(rank) for token, rank in lines}
 
 
 LEARNED = "stdlib-8k"
 NAMES = (
     *("cl100k", "o200k", "llama3", "qwen2.5", "gpt2", "o200k-unsplit"),
-    *("deepseek-v3", "llama2", "phi-3", "bert", "t5"),
+    *("deepseek-v3", "mistral-nemo", "gpt-oss", "starcoder-like", "falcon-like"),
+    *("llama2", "phi-3", "gemma-like", "llama2-model", "mistral-model"),
+    *("bert", "bert-chinese", "t5", "albert-like", "xlnet-like", "t5-model"),
     *REGEXES,
 )
 
@@ -144,28 +156,65 @@ def find(name: str) -> Vocabulary:
             chat_tokens=("<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"),
         ),
         "gpt2": Vocabulary(name, r50k, files / "gpt2/tokenizer.json", "gpt2", "r50k_base", _GPT2),
-        "deepseek-v3": Vocabulary(
-            name, None, files / "deepseek-v3/tokenizer.json", "deepseek-v3", None, None
-        ),
-        "llama2": Vocabulary(
-            name,
-            None,
-            files / "llama2/tokenizer.json",
-            "none",
-            None,
-            None,
-            model_file=files / "llama2/tokenizer.model",
-        ),
-        "phi-3": Vocabulary(name, None, files / "phi-3-mini/tokenizer.json", "none", None, None),
-        "bert": Vocabulary(
-            name, None, files / "bert-base-uncased/tokenizer.json", "bert", None, None, is_wordpiece=True
-        ),
-        "t5": Vocabulary(name, None, files / "t5-small/tokenizer.json", "words", None, None),
         "o200k-unsplit": Vocabulary(name, o200k, None, "none", None, None, split_to_give="none"),
     }
     for own, pattern in REGEXES.items():
         known[own] = Vocabulary(name, cl100k, None, "own", None, pattern, split_to_give=pattern)
-    return known[name]
+    return known[name] if name in known else _of_another_family(name, files)
+
+
+def _of_another_family(name: str, files: Path) -> Vocabulary:
+    """What is no rank file: published, or made of what is published."""
+
+    def of_json(split: str, file: Path, **more: Any) -> Vocabulary:
+        return Vocabulary(name, None, file, split, None, None, **more)
+
+    def of_model(file: Path) -> Vocabulary:
+        return Vocabulary(name, None, None, "none", None, None, model_file=file)
+
+    published = {
+        "deepseek-v3": "deepseek-v3",
+        "mistral-nemo": "tekken",
+        "gpt-oss": "o200k",
+        "phi-3": "none",
+        "t5": "words",
+    }
+    folders = {"phi-3": "phi-3-mini", "t5": "t5-small"}
+    if name in published:
+        return of_json(published[name], files / folders.get(name, name) / "tokenizer.json")
+    llama2, t5, gpt2 = (files / folder / "tokenizer.json" for folder in ("llama2", "t5-small", "gpt2"))
+    model = files / "llama2/tokenizer.model"
+    match name:
+        case "llama2":
+            return of_json("none", llama2, model_file=model)
+        case "llama2-model":
+            return of_model(model)
+        case "mistral-model":
+            return of_model(files / "mistral-7b-v0.1/tokenizer.model")
+        case "bert":
+            return of_json("bert", files / "bert-base-uncased/tokenizer.json", is_wordpiece=True)
+        case "bert-chinese":
+            words = files / "bert-base-chinese/vocab.txt"
+            file = made(f"{name}.json", (words,), lambda: made_files.bert_of(words))
+            return of_json("bert", file, is_wordpiece=True)
+        case "gemma-like":
+            folders_of_ranks = ("o200k_base", "cl100k_base", "deepseek-v3", "qwen", "whisper-tiktoken")
+            sources = tuple(
+                file for folder in folders_of_ranks for file in sorted((files / folder).glob("*.tiktoken"))
+            )
+            file = made(f"{name}.json", sources, lambda: made_files.like_gemma(*map(_ranks, sources)))
+            return of_json("none", file)
+        case "starcoder-like" | "falcon-like":
+            stages = made_files.STARCODER if name.startswith("star") else made_files.FALCON
+            file = made(f"{name}.json", (gpt2,), lambda: made_files.with_stages(gpt2, pre_tokenizer=stages))
+            return of_json("own", file)
+        case "albert-like" | "xlnet-like":
+            lower_case = name.startswith("albert")
+            file = made(f"{name}.json", (t5,), lambda: made_files.like_albert(t5, lower_case=lower_case))
+            return of_json("words", file)
+        case "t5-model":
+            return of_model(made(f"{name}.model", (t5,), lambda: made_files.unigram_model(t5)))
+    raise SystemExit(f"bench: no vocabulary {name!r}; there are {', '.join(NAMES)}")
 
 
 _RANKS = ("cl100k_base", "o200k_base", "r50k_base")
@@ -194,49 +243,3 @@ def tiktoken_pattern(published: str, ranks: Mapping[bytes, int]) -> str:
     openai_public.load_tiktoken_bpe = local
     build: Callable[[], dict[str, Any]] = getattr(openai_public, published)
     return str(build()["pat_str"])
-
-
-def byte_characters() -> dict[int, str]:
-    """The character that stands for each byte in a byte-level ``tokenizer.json``."""
-    printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in set(printing)]
-    return {byte: chr(byte) for byte in printing} | {byte: chr(256 + n) for n, byte in enumerate(others)}
-
-
-def _as_tokenizer_json(vocabulary: Vocabulary) -> str:
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-
-    ranks = vocabulary.ranks()
-    characters = byte_characters()
-
-    def written(token: bytes) -> str:
-        return "".join(characters[byte] for byte in token)
-
-    merges = []
-    for token, rank in sorted(ranks.items(), key=lambda entry: entry[1]):
-        if len(token) > 1:
-            parts = _parts(token, rank, ranks)
-            if len(parts) == 2:
-                merges.append((written(parts[0]), written(parts[1])))
-    model = models.BPE(vocab={written(token): rank for token, rank in ranks.items()}, merges=merges)
-    tokenizer = Tokenizer(model)
-    stages: list[Any] = [pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    if vocabulary.pattern is not None:
-        stages.insert(0, pre_tokenizers.Split(Regex(vocabulary.pattern), "isolated"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(stages)
-    tokenizer.decoder = decoders.ByteLevel()
-    written_out: dict[str, Any] = json.loads(tokenizer.to_str())
-    return json.dumps(written_out, ensure_ascii=False)
-
-
-def _parts(token: bytes, rank: int, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """What stands in the place of ``token`` when only lower ranks have been merged."""
-    parts = [token[at : at + 1] for at in range(len(token))]
-    while len(parts) > 2:
-        joined = [ranks.get(left + right, rank) for left, right in pairwise(parts)]
-        lowest = min(joined)
-        if lowest >= rank:
-            break
-        at = joined.index(lowest)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts

@@ -119,6 +119,62 @@ def test_unigram_of_t5(t5: tuple[Any, Any], data: Path) -> None:
         assert got.offsets == want.offsets, text
 
 
+COLLAPSE = {"type": "Replace", "pattern": {"Regex": " {2,}"}}
+QUOTES = [{"type": "Replace", "pattern": {"String": quote}, "content": '"'} for quote in ["``", "''"]]
+MARK = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+BEFORE_METASPACE: dict[str, tuple[list[Any], list[Any]]] = {
+    "xlnet": ([*QUOTES, {"type": "NFKD"}, {"type": "StripAccents"}], [{**COLLAPSE, "content": " "}]),
+    "albert": (
+        [*QUOTES, {"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}],
+        [{**COLLAPSE, "content": " "}],
+    ),
+    "xlm-roberta": (
+        [],
+        [{"type": "Strip", "strip_left": False, "strip_right": True}, {**COLLAPSE, "content": "▁"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("stages", BEFORE_METASPACE)
+def test_unigram_of_t5_in_the_stages_of_others(native: Any, data: Path, stages: str) -> None:
+    """Words are looked up before the normalizers, which end with one space for several."""
+    from tokenizers import Tokenizer
+
+    file = json.loads((data / "vocab" / "t5-small" / "tokenizer.json").read_text(encoding="utf-8"))
+    before, after = BEFORE_METASPACE[stages]
+    file["normalizer"] = {"type": "Sequence", "normalizers": [*before, file["normalizer"], *after]}
+    file["pre_tokenizer"], file["post_processor"] = MARK, None
+    theirs = Tokenizer.from_str(json.dumps(file))
+    ours = loaded(native, theirs)
+    assert "words before normalization" in ours.plan()["lookup of pretokens"].path
+    chosen = random.Random(7)
+    white = [
+        " ",
+        "  ",
+        "\n",
+        "\r\n",
+        "\t",
+        "\u3000",
+        "\u200b",
+        "\u2028",
+        "\xa0 ",
+        " ▁",
+        "▁ ",
+        " \xb4",
+        "\u3000 ",
+        " ``",
+        "'' ",
+    ]
+    texts = corpus(data, 20)
+    for text in texts:
+        words = text.split(" ")
+        spaced = "".join(word + (chosen.choice(white) if chosen.random() < 0.3 else " ") for word in words)
+        for each in [text, spaced]:
+            want = theirs.encode(each, add_special_tokens=False).ids
+            assert ours.encode(each, special="parse") == want, each
+            assert ours.encode_with_offsets(each, special="parse").ids == want, each
+
+
 def test_nbest_probability_and_samples_of_t5(t5: tuple[Any, Any]) -> None:
     ours, _ = t5
     text = "unbelievably good"

@@ -141,10 +141,7 @@ impl Charsmap {
     ///
     /// Cost: linear in the map and in the number of letters.
     pub fn keeps_words(&self, is_letter: fn(char) -> bool) -> bool {
-        let holds_space = |(at, &unit): (usize, &u32)| {
-            label(unit) <= 0xff && label(unit) != 0 && self.step(at ^ offset(unit), b' ').is_some()
-        };
-        if self.has_key_from(b' ') || self.units.iter().enumerate().any(holds_space) {
+        if self.has_key_from(b' ') || self.is_inside_key(b' ') {
             return false;
         }
         let mut buffer = [0; 4];
@@ -155,6 +152,70 @@ impl Charsmap {
             };
             self.keys(text).all(is_kept) && !self.goes_on_to(text, is_letter)
         })
+    }
+
+    /// The replacements, whatever they replace.
+    pub fn replacements(&self) -> impl Iterator<Item = &str> {
+        self.replacements.split('\0')
+    }
+
+    /// Does a key of several bytes have this byte in it?
+    pub fn is_inside_key(&self, byte: u8) -> bool {
+        let leads_to_it = |(at, &unit): (usize, &u32)| {
+            label(unit) <= 0xff && label(unit) != 0 && self.step(at ^ offset(unit), byte).is_some()
+        };
+        self.goes_on(&[byte]) || self.units.iter().enumerate().any(leads_to_it)
+    }
+
+    /// Is something true of the replacements of all keys that begin with such a character? False also if a key is no
+    /// text.
+    ///
+    /// Cost: linear in the size of the map. Branches of the trie may meet again, and are followed once.
+    pub fn all_replacements_from(
+        &self,
+        is_first: impl Fn(char) -> bool,
+        is_true: impl Fn(&str) -> bool,
+    ) -> bool {
+        let children = Children::new(&self.units);
+        // Groups of units that begin, and go on after, such a character.
+        let (mut begun, mut groups) = (vec![(self.root, [0; 4], 0)], Vec::new());
+        let holds = |at: u32| {
+            let unit = self.units[at as usize];
+            let base = at as usize ^ offset(unit);
+            let new =
+                self.units.get(base).filter(|_| has_leaf(unit)).and_then(|&leaf| self.replacement(leaf));
+            (base, new.is_none_or(&is_true))
+        };
+        while let Some((group, mut key, length)) = begun.pop() {
+            for &at in children.of(group) {
+                key[length] = label(self.units[at as usize]) as u8;
+                match std::str::from_utf8(&key[..=length]).ok().and_then(|key| key.chars().next()) {
+                    Some(first) if is_first(first) => match holds(at) {
+                        (base, true) => groups.push(base),
+                        _ => return false,
+                    },
+                    Some(_) => {}
+                    None if length < 3 => {
+                        let group = at as usize ^ offset(self.units[at as usize]);
+                        begun.push((group, key, length + 1));
+                    }
+                    None => return false,
+                }
+            }
+        }
+        let mut is_seen = vec![false; self.units.len()];
+        while let Some(group) = groups.pop() {
+            if group >= self.units.len() || std::mem::replace(&mut is_seen[group], true) {
+                continue;
+            }
+            for &at in children.of(group) {
+                match holds(at) {
+                    (base, true) => groups.push(base),
+                    _ => return false,
+                }
+            }
+        }
+        true
     }
 
     /// Is a text, followed by a letter, the beginning of a key?

@@ -151,7 +151,7 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
         let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
         match raw {
             Raw::Segments(segments) => encoder.encode_raw_segments((segments, spaced), piece, self.0),
-            Raw::Words(words) => encoder.encode_raw_words(words, piece, self.0),
+            Raw::Words(words) => encoder.encode_raw_words(words.finder(), piece, self.0),
             Raw::Pieces(pieces) => {
                 encoder.encode_split(pieces.splitter(), piece, split_scratch.get_or_insert_default(), self.0)
             }

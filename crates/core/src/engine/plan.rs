@@ -43,7 +43,7 @@ impl Engine {
                 "a scanner runs the first steps, and the others look at one piece at a time; ",
             ),
             Some(Raw::Words(_)) => {
-                ("words before normalization: ", "white space is dropped, and no stage looks across it; ")
+                ("words before normalization: ", "white space separates them, and no stage looks across it; ")
             }
         };
         let (tables, limit) = if usage.cache_bytes == 0 {

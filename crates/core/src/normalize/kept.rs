@@ -5,6 +5,7 @@ use super::forms::Form;
 use super::outcome::Outcome;
 use super::{Normalizers, Step, bert, forms};
 use crate::aligned::{AlignedText, Origins, Rewritten};
+use crate::charsmap::Charsmap;
 use crate::error::Result;
 use crate::watch::{Ticker, Unwatched};
 
@@ -15,13 +16,30 @@ impl Normalizers {
         self.steps.iter().try_fold(c, |c, step| step.kept(c))
     }
 
-    /// The character that an ASCII character is normalized to, beside ASCII characters and others of which
-    /// [`Self::normalized_alone`] is known. `None` if that depends on its neighbours, or is not one character.
-    pub(crate) fn kept_in_ascii(&self, c: char) -> Option<char> {
-        self.steps.iter().try_fold(c, |c, step| match step {
-            Step::Precompiled(map) => Some(c).filter(|&c| map.keeps_ascii(c)),
-            _ => step.kept(c),
+    /// The precompiled maps among the steps.
+    pub(crate) fn maps(&self) -> impl Iterator<Item = &Charsmap> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Precompiled(precompiled) => Some(precompiled.map()),
+            _ => None,
         })
+    }
+
+    /// The character that an ASCII character is normalized to, beside ASCII characters and others of which
+    /// [`Self::normalized_alone`] is known, unless the two [may join](Self::may_join). `None` if that depends on its
+    /// neighbours otherwise, or is not one character.
+    pub(crate) fn kept_in_ascii(&self, c: char) -> Option<char> {
+        let is_in_pair = |step: &Step| matches!(step, Step::Replace(replace) if replace.has_in_pair(c));
+        let kept = self.steps.iter().try_fold(c, |c, step| match step {
+            Step::Precompiled(map) => Some(c).filter(|&c| map.keeps_ascii(c)),
+            Step::Replace(replace) if replace.has_in_pair(c) => Some(c),
+            _ => step.kept(c),
+        })?;
+        (kept == c || !self.steps.iter().any(is_in_pair)).then_some(kept)
+    }
+
+    /// May these two characters, of which [`Self::kept_in_ascii`] is known, become something else side by side?
+    pub(crate) fn may_join(&self, left: char, right: char) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Replace(replace) if replace.has_pair(left, right)))
     }
 
     /// The normalized form of a character, if it is the same beside any other characters of which this is known too.

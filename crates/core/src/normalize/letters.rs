@@ -1,4 +1,5 @@
 //! Letters that normalizers rewrite one at a time.
+use unicode_normalization_alignments::char::is_combining_mark;
 
 /// Is this a letter that no normalizer known here joins to what is before it, drops, or turns into a space? Such a
 /// letter is in no grapheme cluster with another one, nor with printable ASCII.
@@ -16,6 +17,12 @@ pub(crate) fn is_letter(c: char) -> bool {
         | 0x3042..=0x3096 | 0x30A2..=0x30FA // Kana
         | 0xAC00..=0xD7A3                  // Hangul
     ) || is_plain_ideograph(c)
+}
+
+/// May a character begin with this one after it was decomposed, or end with it? So do parts of a syllable of Hangul,
+/// and combining marks.
+pub(crate) fn may_follow_letter(c: char) -> bool {
+    is_combining_mark(c) || matches!(u32::from(c), 0x1100..=0x11FF)
 }
 
 /// The ideographs that no normalizer changes.

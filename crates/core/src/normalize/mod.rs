@@ -31,7 +31,7 @@ pub(crate) use self::bert::is_ideograph;
 pub(crate) use self::clusters::BesideSpace;
 use self::forms::Form;
 use self::hook::Hook;
-pub(crate) use self::letters::{is_letter, is_plain_ideograph};
+pub(crate) use self::letters::{is_letter, is_plain_ideograph, may_follow_letter};
 use self::outcome::Outcome;
 use self::precompiled::Precompiled;
 use self::replace::Replace;

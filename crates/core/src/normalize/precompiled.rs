@@ -37,6 +37,10 @@ impl Precompiled {
         Ok(Self { map, is_of_interest })
     }
 
+    pub(super) fn map(&self) -> &Charsmap {
+        &self.map
+    }
+
     /// Is this an ASCII character that the map keeps where it is a cluster of its own?
     pub(super) fn keeps_ascii(&self, c: char) -> bool {
         c.is_ascii() && !self.is_of_interest[c as usize]

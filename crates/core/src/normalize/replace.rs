@@ -74,6 +74,19 @@ impl Replace {
         is_ignored.then_some(c)
     }
 
+    /// Is this a character of a literal of two or more, which are all ASCII? Alone it is kept.
+    pub(super) fn has_in_pair(&self, c: char) -> bool {
+        matches!(&self.pattern, Compiled::Literal(literal)
+            if literal.len() > 1 && literal.is_ascii() && literal.contains(c))
+    }
+
+    /// Are these two characters side by side in such a literal?
+    pub(super) fn has_pair(&self, left: char, right: char) -> bool {
+        self.has_in_pair(left)
+            && matches!(&self.pattern, Compiled::Literal(literal)
+                if literal.chars().zip(literal.chars().skip(1)).any(|pair| pair == (left, right)))
+    }
+
     fn replace(&self, edit: &mut Edit<'_, '_>, found: Span) {
         if !found.is_empty() {
             return edit.replace(found, &self.content);

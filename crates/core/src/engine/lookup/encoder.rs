@@ -13,7 +13,7 @@ use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
-use crate::engine::raw::{MAX_SPACED, RawSegments, RawWords, WordScratch, WordSpans};
+use crate::engine::raw::{MAX_SPACED, RawSegments, WordFinder, WordScratch, WordSpans};
 use crate::engine::sink::IdSink;
 use crate::error::Result;
 use crate::model::Scratch;
@@ -129,7 +129,7 @@ impl PretokenEncoder<'_, '_> {
     /// As [`Self::encode_split`], and those of the stages before the model.
     pub(in super::super) fn encode_raw_words<S: IdSink>(
         &mut self,
-        words: &RawWords,
+        words: &WordFinder,
         piece: AlignedText<'_>,
         sink: &mut S,
     ) -> Result<()> {

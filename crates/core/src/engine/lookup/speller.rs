@@ -145,7 +145,7 @@ impl Speller<'_> {
         let is_cached = may_cache_word(word);
         let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
         let length = match part {
-            RawPart::Word(words) => words.raw.without_gap(word).len(),
+            RawPart::Word(words) => words.raw.finder().without_gap(word).len(),
             _ => word.len(),
         };
         let mut ids = std::mem::take(&mut word_scratch.ids);

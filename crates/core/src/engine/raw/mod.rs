@@ -4,8 +4,10 @@
 //! ids must be those of the text. Only parts that miss the cache go through the stages.
 //!
 //! `segments` is for models that take a text as one pretoken and change only its spaces; `words` is for
-//! pre-tokenizers that drop white space, and `plain` splits most of the words that miss; `pieces` is for
-//! pre-tokenizers that split, and then do more. A tokenizer has segments, words, pieces, or none of them.
+//! pre-tokenizers that cut at white space, `edges` says beside which characters, `finder` finds them, and `plain` splits most of the words
+//! that miss; `pieces` is for pre-tokenizers that split, and then do more. A tokenizer has segments, words, pieces, or none of them.
+mod edges;
+mod finder;
 mod pieces;
 mod plain;
 mod scratch;
@@ -22,11 +24,12 @@ use crate::normalize::Normalizers;
 use crate::pretokenize::{Emit, PreTokenizers};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
+pub(super) use finder::{WordFinder, WordSpans};
 pub(super) use pieces::{Pieces, RawPieces};
 use plain::PlainWords;
 pub(super) use scratch::WordScratch;
 pub(super) use segments::{FirstSegment, MAX_SPACED, RawSegments};
-pub(super) use words::{RawWords, WordSpans, Words};
+pub(super) use words::{RawWords, Words};
 
 /// How texts are cut before they are normalized.
 #[derive(Debug)]
@@ -135,7 +138,7 @@ impl Raw {
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         match self {
             Self::Segments(segments) => segments.safe_cut(text, from),
-            Self::Words(words) => words.safe_cut(text, from),
+            Self::Words(words) => words.finder().safe_cut(text, from),
             Self::Pieces(pieces) => pieces.splitter().safe_cut(text, from),
         }
     }

@@ -14,8 +14,8 @@ use crate::pattern::Splitter;
 use crate::pretokenize::{Emit, PreTokenizers, only_splits};
 use crate::watch::Ticker;
 
+use super::edges::looks_around;
 use super::scratch::WordScratch;
-use super::words::looks_around;
 
 /// How the pieces of a text are found.
 #[derive(Debug)]

@@ -104,7 +104,8 @@ impl PlainWords {
     ) -> Option<Self> {
         let prefix = match &description.pre_tokenizer[..] {
             [first, ..] if may_drop(first) => return None,
-            [_, PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, .. }] => {
+            [PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, .. }]
+            | [_, PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, .. }] => {
                 replacement.to_string()
             }
             [_, rest @ ..] if rest.iter().any(|step| puts_before(step) || may_drop(step)) => return None,
@@ -120,8 +121,12 @@ impl PlainWords {
         let occurs = |code: &u8| normalized.contains(code);
         for left in (b'!'..=b'~').filter(occurs) {
             for right in (b'!'..=b'~').filter(occurs) {
-                between[usize::from(left)][usize::from(right)] =
-                    pre_tokenizers.between(char::from(left), char::from(right));
+                let pair = (char::from(left), char::from(right));
+                between[usize::from(left)][usize::from(right)] = if normalizers.may_join(pair.0, pair.1) {
+                    Between::Unknown
+                } else {
+                    pre_tokenizers.between(pair.0, pair.1)
+                };
             }
         }
         let takes_non_ascii = normalizers.normalized_alone(LETTER).is_some();

@@ -1,0 +1,207 @@
+//! The characters that may stand beside a gap between raw words.
+//!
+//! In: a description. Out: whether white space separates words, and beside which characters. The pretokens on both sides
+//! of such white space must not depend on each other, whatever the text is.
+//!
+//! Two kinds of pre-tokenization are known. The first one cuts at white space and drops it (BERT, T5, CLIP). The second
+//! one is a Metaspace alone, as new files of XLM-R, ALBERT and XLNet have it: it writes spaces as marks and splits before
+//! each mark, and a step of normalization has made one space of several before. A text with marks of its own, or with
+//! white space that is no space when it is normalized, is cut elsewhere by it, so the characters that could become such
+//! are no edges.
+use crate::charsmap::Charsmap;
+use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
+use crate::engine::cuts::looks_at_marks_at_most;
+use crate::normalize::{BesideSpace, Normalizers, is_letter, may_follow_letter};
+use crate::pattern::avoids;
+
+/// The bytes that are tried as white space.
+const WHITE_SPACE: [u8; 4] = [b' ', b'\t', b'\n', b'\r'];
+
+/// The characters that may stand beside a gap.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Edges {
+    kind: Kind,
+    /// A Metaspace alone splits the text, with this mark.
+    mark: Option<char>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    All,
+    /// The first step is a precompiled map, which replaces grapheme clusters: characters that are in no cluster with
+    /// white space on that side.
+    OfMap,
+    /// Printable ASCII and letters: there are steps before the map, so it sees what these make of the text. They are in
+    /// no cluster with white space after them either.
+    Letters,
+}
+
+impl Edges {
+    /// `None` if a stage may look across white space.
+    pub(super) fn new(description: &Description, normalizers: &Normalizers) -> Option<Self> {
+        let steps = &description.normalizer;
+        if normalizers.maps().any(|map| map.has_key_from(b' ')) {
+            return None;
+        }
+        match &description.pre_tokenizer[..] {
+            // Marks in ASCII would be edges.
+            &[PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, split: true }]
+                if !replacement.is_ascii() =>
+            {
+                let kind = beside_marks(steps, normalizers, replacement)?;
+                Some(Self { kind, mark: Some(replacement) })
+            }
+            _ if cuts_at_white_space(description) => Some(Self { kind: beside_dropped(steps)?, mark: None }),
+            _ => None,
+        }
+    }
+
+    /// May every character stand beside a gap?
+    #[inline]
+    pub(super) fn are_all(self) -> bool {
+        self.kind == Kind::All
+    }
+
+    /// Are gaps beside the marks that a Metaspace writes?
+    pub(super) fn are_beside_marks(self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// The edges between which spans do not depend on other words: beside marks, only characters that never become
+    /// spaces, since the span of a mark covers all spaces that it stands for.
+    pub(super) fn of_spans(self, normalizers: &Normalizers) -> Option<Self> {
+        let Some(mark) = self.mark else { return Some(self) };
+        let kind = Kind::Letters;
+        normalizers.maps().all(|map| keeps_edges(map, kind, mark)).then_some(Self { kind, ..self })
+    }
+
+    /// May this character stand before a gap?
+    #[inline]
+    pub(super) fn contain_before(self, c: char) -> bool {
+        // The pretoken of a word may lose white space at its end.
+        let is_kept = self.mark.is_none() || !c.is_whitespace();
+        c.is_ascii_graphic() || is_letter(c) || (is_kept && self.by_clusters(c, BesideSpace::ends_before))
+    }
+
+    /// May this character stand after a gap?
+    #[inline]
+    pub(super) fn contain_after(self, c: char) -> bool {
+        let is_kept = self.mark != Some(c);
+        c.is_ascii_graphic() || is_letter(c) || (is_kept && self.by_clusters(c, BesideSpace::begins_after))
+    }
+
+    fn by_clusters(self, c: char, is_apart: fn(&BesideSpace, char) -> bool) -> bool {
+        match self.kind {
+            Kind::All => true,
+            Kind::OfMap => is_apart(BesideSpace::get(), c),
+            Kind::Letters => false,
+        }
+    }
+
+    /// Is each ideograph a word of its own? So it is if there are spaces around it before anything else looks at it.
+    pub(super) fn isolate_ideographs(self, description: &Description) -> bool {
+        let first = description.normalizer.first();
+        self.are_all() && matches!(first, Some(Normalizer::Bert { handle_chinese_chars: true, .. }))
+    }
+}
+
+/// The white space that maps leave white space.
+pub(super) fn white_space(normalizers: &Normalizers) -> Vec<u8> {
+    let mut white = WHITE_SPACE.to_vec();
+    for map in normalizers.maps() {
+        let is_white = |new: &str| !new.is_empty() && new.bytes().all(|byte| WHITE_SPACE.contains(&byte));
+        white.retain(|&byte| !map.goes_on(&[byte]) && map.shortest(&[byte]).is_none_or(is_white));
+    }
+    white
+}
+
+/// Does the first step of pre-tokenization cut at white space and drop it, and do the others look at a piece alone?
+fn cuts_at_white_space(description: &Description) -> bool {
+    let Some((first, rest)) = description.pre_tokenizer.split_first() else { return false };
+    let cuts = match first {
+        PreTokenizer::Bert | PreTokenizer::Whitespace | PreTokenizer::WhitespaceSplit => true,
+        // Matches are kept, and what lies between them is dropped.
+        PreTokenizer::Split { pattern: Pattern::Regex(regex), behavior: Behavior::Removed, invert: true } => {
+            avoids(regex, &WHITE_SPACE)
+        }
+        _ => false,
+    };
+    cuts && !rest.iter().any(looks_around)
+}
+
+/// May a step of pre-tokenization look beyond its piece?
+pub(super) fn looks_around(step: &PreTokenizer) -> bool {
+    matches!(step, PreTokenizer::Hook(_) | PreTokenizer::Metaspace { prepend: PrependScheme::First, .. })
+}
+
+/// The characters that may stand beside white space that is dropped; `None` if a normalizer may look across it.
+fn beside_dropped(normalizers: &[Normalizer]) -> Option<Kind> {
+    let (mut kind, mut changes_edges) = (Kind::All, false);
+    for (number, step) in normalizers.iter().enumerate() {
+        match step {
+            step if looks_at_marks_at_most(step) => {}
+            Normalizer::Replace { pattern: Pattern::Literal(literal), content }
+                if !literal.is_empty() && !literal.contains(char::is_whitespace) =>
+            {
+                changes_edges |= !is_ascii_word(content);
+            }
+            // Runs of white space become one space; all of it is dropped later.
+            Normalizer::Replace { pattern: Pattern::Regex(regex), content }
+                if (regex == SPACES || regex == r"\s+") && content == " " => {}
+            // Two maps: the second one sees the characters of the first.
+            Normalizer::Precompiled(_) if changes_edges || kind != Kind::All => return None,
+            Normalizer::Precompiled(_) => kind = if number == 0 { Kind::OfMap } else { Kind::Letters },
+            _ => return None,
+        }
+    }
+    Some(kind)
+}
+
+/// Several spaces.
+const SPACES: &str = " {2,}";
+
+/// The characters that may stand beside a gap where a Metaspace alone splits; `None` if that is not known.
+///
+/// A word keeps its pretokens if no step changes how it begins and ends: the end of a word that is cut out must not
+/// become a space, unless spaces at the end are stripped, nor may its start become a mark.
+fn beside_marks(steps: &[Normalizer], normalizers: &Normalizers, mark: char) -> Option<Kind> {
+    let is_map = |step: &Normalizer| matches!(step, Normalizer::Precompiled(_));
+    let is_space = |content: &str| content == " " || content.chars().eq([mark]);
+    let (mut strips, mut map_at, mut ends) = (false, None, false);
+    for (number, step) in steps.iter().enumerate() {
+        match step {
+            Normalizer::Strip { left: false, right: true } if !ends => strips = true,
+            Normalizer::Replace { pattern: Pattern::Regex(regex), content }
+                if !ends && regex == SPACES && is_space(content) =>
+            {
+                ends = true;
+            }
+            _ if strips || ends => return None,
+            step if is_map(step) && map_at.is_none() => map_at = Some(number),
+            _ if map_at.is_some() => return None,
+            Normalizer::Replace { pattern: Pattern::Literal(literal), content }
+                if !literal.is_empty()
+                    && !literal.contains(|c: char| c.is_whitespace() || c == mark)
+                    && is_ascii_word(content) => {}
+            Normalizer::Bert { .. } | Normalizer::Nmt => return None,
+            step if looks_at_marks_at_most(step) => {}
+            _ => return None,
+        }
+    }
+    let kind = if map_at == Some(0) && strips { Kind::OfMap } else { Kind::Letters };
+    normalizers.maps().all(|map| keeps_edges(map, kind, mark)).then_some(kind)
+}
+
+/// Does a map leave words as they are at their edges?
+fn keeps_edges(map: &Charsmap, kind: Kind, mark: char) -> bool {
+    let is_edge = |c: char| c.is_ascii_graphic() || is_letter(c) || may_follow_letter(c);
+    let begins_and_ends = |new: &str| !(new.is_empty() || new.starts_with(' ') || new.ends_with(' '));
+    let is_fine = |new: &str| !new.contains(|c: char| c == mark || (c.is_whitespace() && c != ' '));
+    map.replacements().all(is_fine)
+        && (kind != Kind::Letters || map.all_replacements_from(is_edge, begins_and_ends))
+}
+
+/// Is this a text of printable ASCII?
+fn is_ascii_word(content: &str) -> bool {
+    !content.is_empty() && content.chars().all(|c| c.is_ascii_graphic())
+}

@@ -1,0 +1,260 @@
+//! Where raw words begin and end.
+//!
+//! In: a text, and what is known of its white space. Out: the spans of words. A gap between two words must be found at
+//! the same place wherever the search begins.
+use tokenmill_kernels::WordBits;
+use tokenmill_kernels::cpu::{self, Level};
+
+use super::edges::Edges;
+use crate::normalize::is_ideograph;
+
+/// The first ideograph is U+3400. Ideographs begin with this byte or a larger one.
+const IDEOGRAPHS: u8 = 0xE3;
+
+/// The bytes of a block, and the most words that can begin or end in one.
+const BLOCK: usize = 64;
+const WORDS_OF_BLOCK: usize = BLOCK / 2 + 2;
+
+/// What becomes of white space between words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    Dropped,
+    /// It has pretokens at the end of a text.
+    KeptAtEnd,
+}
+
+/// Finds words between gaps.
+#[derive(Debug, Clone)]
+pub(in crate::engine) struct WordFinder {
+    /// Is this byte white space that separates words?
+    is_white: [bool; 256],
+    /// The bytes for which this is so; some of them may be repeated.
+    white: [u8; 4],
+    /// Is each ideograph a word of its own?
+    isolates_ideographs: bool,
+    /// White space is a gap between words only if both of its neighbours are edges.
+    edges: Edges,
+    /// Is white space at the end of a text a word of its own?
+    keeps_last_gap: bool,
+}
+
+impl WordFinder {
+    /// A finder that knows no white space yet.
+    pub(super) fn new(edges: Edges, isolates_ideographs: bool) -> Self {
+        Self { is_white: [false; 256], white: [0; 4], isolates_ideographs, edges, keeps_last_gap: false }
+    }
+
+    /// Sets the bytes of white space, at most four, and what becomes of them.
+    pub(super) fn set_gaps(&mut self, white: &[u8], kind: Gap) {
+        self.keeps_last_gap = kind == Gap::KeptAtEnd;
+        for (place, &byte) in self.white.iter_mut().zip(white.iter().cycle()) {
+            *place = byte;
+            self.is_white[usize::from(byte)] = true;
+        }
+    }
+
+    /// The same with other edges.
+    pub(super) fn with_edges(&self, edges: Edges) -> Self {
+        Self { edges, ..self.clone() }
+    }
+
+    /// Do the spans of a word cover a part of the gap before it?
+    pub(in crate::engine) fn spans_cover_gaps(&self) -> bool {
+        self.edges.are_beside_marks()
+    }
+
+    /// A word without the white space before it.
+    pub(in crate::engine) fn without_gap<'w>(&self, word: &'w str) -> &'w str {
+        let gap = word.bytes().take_while(|&byte| self.is_white[usize::from(byte)]).count();
+        &word[gap..]
+    }
+
+    /// Finds the next words of a text. A word or white space must begin at `from`. Returns where to go on.
+    pub(in crate::engine) fn next(&self, text: &str, from: usize, found: &mut WordSpans) -> usize {
+        let (bytes, level) = (text.as_bytes(), cpu::level());
+        let mut at = from;
+        found.clear();
+        while at < bytes.len() && !found.is_full() {
+            if let Some((length, bits)) = self.known_block(bytes, at, level) {
+                found.push_block(at, length, bits.white);
+                at += length;
+            } else if self.is_white[usize::from(bytes[at])] {
+                let (end, is_gap) = self.white_space_at(text, at);
+                if is_gap {
+                    found.end(at);
+                } else {
+                    found.begin(at);
+                }
+                at = end;
+            } else {
+                let Some(c) = text[at..].chars().next() else { break };
+                let end = at + c.len_utf8();
+                if self.isolates_ideographs && is_ideograph(c) {
+                    found.end(at);
+                    found.begin(at);
+                    found.end(end);
+                } else {
+                    found.begin(at);
+                }
+                at = end;
+            }
+        }
+        if at == bytes.len() {
+            if self.keeps_last_gap && found.open().is_none() {
+                let gap = bytes.iter().rev().take_while(|&&byte| self.is_white[usize::from(byte)]).count();
+                if gap > 0 {
+                    found.begin(at - gap);
+                }
+            }
+            found.end(at);
+        }
+        // A word that has no end yet is found again.
+        found.open().unwrap_or(at)
+    }
+
+    /// The masks of the block at `at`, and the number of its bytes in which white space alone tells the words. `None`
+    /// if there is no such byte.
+    #[inline]
+    fn known_block(&self, bytes: &[u8], at: usize, level: Level) -> Option<(usize, WordBits)> {
+        let rest = &bytes[at..];
+        let first_unknown = match self.edges.are_all() {
+            true if self.isolates_ideographs => IDEOGRAPHS,
+            true => u8::MAX,
+            false => 0x80,
+        };
+        if rest[0] >= first_unknown {
+            return None;
+        }
+        let mut padded = [0; BLOCK];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            padded[..rest.len()].copy_from_slice(rest);
+            &padded
+        });
+        let (length, bits) = (rest.len().min(BLOCK), WordBits::of(level, block, self.white, IDEOGRAPHS));
+        let length = self.known_length(bytes, at, length, bits);
+        (length > 0).then_some((length, bits))
+    }
+
+    /// See [`Self::known_block`], for the first `length` bytes of the block.
+    #[inline]
+    fn known_length(&self, bytes: &[u8], at: usize, length: usize, bits: WordBits) -> usize {
+        let until = |bits: u64| length.min(bits.trailing_zeros() as usize);
+        match self.edges.are_all() {
+            true if self.isolates_ideographs => until(bits.high),
+            true => length,
+            false => {
+                let known = until(!(bits.white | bits.graphic));
+                // White space at the start or the end of the block has a neighbour outside of it.
+                let follows_edge = at == 0 || bytes[at - 1].is_ascii_graphic();
+                if known == 0 || (bits.white & 1 == 1 && !follows_edge) {
+                    0
+                } else if at + known == bytes.len() {
+                    known
+                } else {
+                    let white_at_end = (bits.white << (BLOCK - known)).leading_ones() as usize;
+                    known - known.min(white_at_end)
+                }
+            }
+        }
+    }
+
+    /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is: no key of a
+    /// map begins with white space, so what follows there changes nothing before it.
+    fn white_space_at(&self, text: &str, at: usize) -> (usize, bool) {
+        let is_white = |&&byte: &&u8| self.is_white[usize::from(byte)];
+        let end = at + text.as_bytes()[at..].iter().take_while(is_white).count();
+        let is_gap = self.edges.are_all()
+            || (text[..at].chars().next_back().is_none_or(|c| self.edges.contain_before(c))
+                && text[end..].chars().next().is_none_or(|c| self.edges.contain_after(c)));
+        (end, is_gap)
+    }
+
+    /// The first place inside a text, from a byte on, where a gap begins.
+    pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        let is_white = |byte: u8| self.is_white[usize::from(byte)];
+        let bytes = text.as_bytes();
+        let mut at = from.max(1);
+        loop {
+            at += bytes.get(at..)?.iter().position(|&byte| is_white(byte))?;
+            let (end, is_gap) = self.white_space_at(text, at);
+            // If the white space began before `from`, its start is no longer in question.
+            if is_gap && !is_white(bytes[at - 1]) {
+                return Some(at);
+            }
+            at = end;
+        }
+    }
+}
+
+/// Words that were found: where each begins and ends in the text.
+#[derive(Debug)]
+pub(in crate::engine) struct WordSpans {
+    /// One more than `ends` if the last word has no end yet.
+    starts: [usize; Self::MOST],
+    ends: [usize; Self::MOST],
+    count: usize,
+    is_open: bool,
+}
+
+impl Default for WordSpans {
+    fn default() -> Self {
+        Self { starts: [0; _], ends: [0; _], count: 0, is_open: false }
+    }
+}
+
+impl WordSpans {
+    const MOST: usize = 256;
+
+    /// Where the words begin and where they end.
+    pub(in crate::engine) fn get(&self) -> (&[usize], &[usize]) {
+        (&self.starts[..self.count], &self.ends[..self.count])
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.is_open) = (0, false);
+    }
+
+    /// Might the words of another block not fit?
+    fn is_full(&self) -> bool {
+        // The white space at the end may be one more.
+        self.count + WORDS_OF_BLOCK + 1 > Self::MOST
+    }
+
+    /// Where the word begins that has no end yet.
+    fn open(&self) -> Option<usize> {
+        self.is_open.then(|| self.starts[self.count])
+    }
+
+    /// A word begins here, unless one has begun before.
+    fn begin(&mut self, at: usize) {
+        if !self.is_open {
+            (self.starts[self.count], self.is_open) = (at, true);
+        }
+    }
+
+    /// A word ends here, if one has begun.
+    fn end(&mut self, at: usize) {
+        if self.is_open {
+            self.ends[self.count] = at;
+            (self.count, self.is_open) = (self.count + 1, false);
+        }
+    }
+
+    /// Pushes the words of the first `length` bytes of a block at `at`. Bits that are set in `white` are gaps.
+    #[inline]
+    fn push_block(&mut self, at: usize, length: usize, white: u64) {
+        let kept = u64::MAX >> (BLOCK - length);
+        let after_gap = white << 1 | u64::from(!self.is_open);
+        let (mut begins, mut ends) = (!white & after_gap & kept, white & !after_gap & kept);
+        let mut begun = self.count + usize::from(self.is_open);
+        while begins != 0 {
+            self.starts[begun] = at + begins.trailing_zeros() as usize;
+            (begun, begins) = (begun + 1, begins & (begins - 1));
+        }
+        while ends != 0 {
+            self.ends[self.count] = at + ends.trailing_zeros() as usize;
+            (self.count, ends) = (self.count + 1, ends & (ends - 1));
+        }
+        self.is_open = begun > self.count;
+    }
+}
