@@ -6,6 +6,7 @@ change what a model does. The fast run takes a sample, the slow one all; both pr
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from functools import partial
 from io import BytesIO
@@ -285,6 +286,21 @@ def test_sums_over_a_long_text_start_over_where_they_have_grown_too_far(native: 
     assert [theirs.id_to_piece(number) for number in ids[3717:3719]] == ["87", "6"]
     assert ours.encode(text) == ids
     assert ours.encode(text * 5) == theirs.encode(text * 5)
+
+
+def test_words_are_cached_where_rounding_cannot_change_them(native: Any, data: Path) -> None:
+    """Each word many times, in an order of its own, so that nearly equal paths meet all kinds of sums."""
+    ours, theirs = both(native, data / "vocab/sentencepiece-test/test_model.model")
+    assert "words before normalization" in ours.plan()["lookup of pretokens"].path
+    words = (data / "corpus/english.txt").read_bytes()[:60_000].decode(errors="ignore").split()
+    chosen = random.Random(11)
+    for number in range(8):
+        chosen.shuffle(words)
+        text = chosen.choice([" ", "  ", "\n", "\u3000 "]).join(words)
+        assert ours.encode(text) == theirs.encode(text), number
+        assert ours.count(text) == len(ours.encode(text))
+    marked = text.replace("the", "the\u2581", 3)
+    assert ours.encode(marked) == theirs.encode(marked)
 
 
 def test_a_model_is_no_tokenizer_json(native: Any, data: Path, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ fn stages(
     };
     let before_model = (&normalizers, &pre_tokenizers);
     let raw = match image {
-        Some(image) => Raw::read(description, before_model, &model, image)?,
+        Some(image) => Raw::read(description, before_model, (&model, &vocabulary), image)?,
         // It is not used where one of them is looked for.
         None if added_in_normalized.is_empty() || added_in_normalized.has_only_special() => {
             Raw::new(description, before_model, (&model, &vocabulary), ticker)?

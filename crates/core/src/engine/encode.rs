@@ -10,7 +10,7 @@ use super::pipeline::{ById, Run};
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
 use super::untrusted::UntrustedRanges;
-use super::{Engine, Stages};
+use super::{Engine, Raw, Stages};
 use crate::aligned::AlignedText;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -161,7 +161,8 @@ impl Engine {
     /// pretoken, or if parts of a text are looked up before it is normalized.
     pub(crate) fn may_be_cut(&self) -> bool {
         let Stages { raw, added_in_normalized, .. } = &*self.stages;
-        let has_cuts = self.splitter().is_some() || (raw.is_some() && added_in_normalized.is_empty());
+        let cuts_raw = |raw: &Raw| !raw.looks_back() && added_in_normalized.is_empty();
+        let has_cuts = self.splitter().is_some() || raw.as_ref().is_some_and(cuts_raw);
         has_cuts && self.stages.added_in_raw.is_plain()
     }
 

@@ -29,6 +29,7 @@ mod recognizer;
 mod sink;
 mod source;
 mod stream;
+mod summed;
 mod untrusted;
 mod worker;
 

@@ -12,6 +12,7 @@ use super::lookup::PretokenEncoder;
 use super::raw::FirstSegment;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
+use super::summed::SummedWords;
 use super::untrusted::UntrustedRanges;
 use super::worker::Worker;
 use super::{Engine, Raw, Stages};
@@ -146,10 +147,15 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
             }
         };
         let Run { engine, worker, ticker, .. } = run;
-        let Worker { scratch, cache, batch, split_scratch, word_scratch, .. } = &mut **worker;
+        let Worker { scratch, cache, batch, split_scratch, word_scratch, sum_scratch, .. } = &mut **worker;
         let speller = engine.raw_speller(raw);
         let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
         match raw {
+            Raw::Words(words) if let Some((unigram, sums)) = words.sums(speller.model) => {
+                let tables = (unigram, speller.vocabulary, sums);
+                let mut sink = SummedWords::new(tables, sum_scratch.get_or_insert_default(), self.0);
+                encoder.encode_summed_words((words, &engine.stages.normalizers), piece, &mut sink)
+            }
             Raw::Segments(segments) => encoder.encode_raw_segments((segments, spaced), piece, self.0),
             Raw::Words(words) => encoder.encode_raw_words(words.finder(), piece, self.0),
             Raw::Pieces(pieces) => {
@@ -314,6 +320,7 @@ impl Run<'_, '_> {
         if A::LOOKS_UP
             && let Some(raw) = &self.engine.stages.raw
             && !self.recognizer.searches_normalized()
+            && raw.takes(piece.text, self.follows)
         {
             let first = if self.follows { FirstSegment::Plain } else { raw.first(piece) };
             return adapter.encode_raw(raw, first, piece, self);

@@ -13,6 +13,7 @@ use loom::sync::Mutex;
 
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
+use crate::model::unigram::SumScratch;
 use crate::pattern::ScanScratch;
 use crate::threads;
 
@@ -33,6 +34,8 @@ pub(super) struct Worker {
     pub(super) split_scratch: Option<Box<ScanScratch>>,
     pub(super) batch: LookupBatch,
     pub(super) cache: PretokenCache,
+    /// The buffers of words that depend on what is before them; made when a text has some.
+    pub(super) sum_scratch: Option<Box<SumScratch>>,
     /// Raw words with the places of their tokens; made when offsets are first asked for.
     pub(super) word_spans: Option<Box<PretokenCache>>,
     /// When it was returned to the pool; none for the first slot, whose worker is never evicted.
@@ -49,6 +52,7 @@ impl Worker {
             split_scratch: None,
             batch: LookupBatch::default(),
             cache: PretokenCache::new(budget),
+            sum_scratch: None,
             word_spans: None,
             idle_since: None,
         }
@@ -62,6 +66,7 @@ impl Worker {
             self.pretokenized = Vec::new();
             self.word_scratch = WordScratch::default();
             self.batch.misses = MissQueue::default();
+            self.sum_scratch = None;
         }
     }
 
@@ -69,7 +74,8 @@ impl Worker {
     pub(super) fn memory(&self) -> usize {
         let texts = self.normalized.iter().chain(&self.pretokenized);
         let texts: usize = texts.map(Rewritten::memory).sum();
-        self.scratch.memory() + texts + self.word_scratch.memory() + self.batch.misses.memory()
+        let sums = self.sum_scratch.as_ref().map_or(0, |scratch| scratch.memory());
+        self.scratch.memory() + texts + sums + self.word_scratch.memory() + self.batch.misses.memory()
     }
 }
 

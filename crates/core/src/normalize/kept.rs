@@ -16,10 +16,11 @@ impl Normalizers {
         self.steps.iter().try_fold(c, |c, step| step.kept(c))
     }
 
-    /// The precompiled maps among the steps.
+    /// The maps of characters among the steps.
     pub(crate) fn maps(&self) -> impl Iterator<Item = &Charsmap> {
         self.steps.iter().filter_map(|step| match step {
             Step::Precompiled(precompiled) => Some(precompiled.map()),
+            Step::SentencePiece(rules) => rules.map(),
             _ => None,
         })
     }

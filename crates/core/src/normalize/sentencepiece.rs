@@ -67,6 +67,10 @@ impl SentencePiece {
         })
     }
 
+    pub(super) fn map(&self) -> Option<&Charsmap> {
+        self.map.as_ref()
+    }
+
     /// What a character becomes, if it is one character whatever is beside it.
     pub(super) fn kept(&self, c: char) -> Option<char> {
         match c {

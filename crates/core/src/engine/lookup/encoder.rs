@@ -8,15 +8,17 @@ use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};
 use super::cache::PretokenCache;
-use super::keys::{WORD, hardly_repeats, key_of, key_of_long, key_of_long_word};
+use super::keys::{WORD, hardly_repeats, key_of, key_of_long, key_of_long_word, may_cache_word};
 use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
-use crate::engine::raw::{MAX_SPACED, RawSegments, WordFinder, WordScratch, WordSpans};
+use crate::engine::raw::{MAX_SPACED, RawSegments, RawWords, WordFinder, WordScratch, WordSpans};
 use crate::engine::sink::IdSink;
+use crate::engine::summed::SummedWords;
 use crate::error::Result;
 use crate::model::Scratch;
+use crate::normalize::Normalizers;
 use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
 use crate::watch::Ticker;
@@ -158,6 +160,56 @@ impl PretokenEncoder<'_, '_> {
             from = next;
         }
         self.resolve_batch(text, piece.origins, sink, true)
+    }
+
+    /// Encodes the raw words of a text without added tokens, whose ids may depend on the words before them. Words that
+    /// are too long to be cached are read at once.
+    ///
+    /// # Errors
+    /// As [`Self::encode_raw_words`].
+    pub(in super::super) fn encode_summed_words<S: IdSink>(
+        &mut self,
+        (words, normalizers): (&RawWords, &Normalizers),
+        piece: AlignedText<'_>,
+        sink: &mut SummedWords<'_, '_, S>,
+    ) -> Result<()> {
+        let text = piece.text.as_bytes();
+        self.batch.begin_text(text);
+        let (mut found, mut from) = (WordSpans::default(), 0);
+        while from < text.len() {
+            let next = words.finder().next(piece.text, from, &mut found);
+            let (mut starts, mut ends) = found.get();
+            while let (Some(&start), Some(&end)) = (starts.first(), ends.first()) {
+                let batch = &mut *self.batch;
+                let before = batch.end;
+                let mut count = batch.push_words(text, (starts, ends), self.cache);
+                let is_long = count == 0 && !batch.is_full();
+                if is_long {
+                    let word = &text[before..end];
+                    if may_cache_word(word) {
+                        batch.push(key_of_long_word(word), end, self.cache);
+                    } else {
+                        self.resolve_batch(text, piece.origins, sink, true)?;
+                        let word = AlignedText { text: &piece.text[start..end], origins: Origins::Untracked };
+                        let word = normalizers.apply(word, &mut self.word_scratch.normalized, self.ticker)?;
+                        sink.read(word.text.as_bytes(), self.ticker)?;
+                        self.batch.restart(end);
+                    }
+                    count = 1;
+                }
+                let batch = &mut *self.batch;
+                batch.work += (batch.end - before) + WORK_OF_LOOKUP * count;
+                (starts, ends) = (&starts[count..], &ends[count..]);
+                if batch.is_full() {
+                    self.resolve_batch(text, piece.origins, sink, false)?;
+                }
+            }
+            self.ticker.spend(next - from)?;
+            sink.check()?;
+            from = next;
+        }
+        self.resolve_batch(text, piece.origins, sink, true)?;
+        sink.check()
     }
 
     /// Pushes a pretoken that is longer than a key as a whole, unless it hardly ever repeats or is a text that is

@@ -8,13 +8,15 @@ use tokenmill_kernels::try_alloc;
 use super::cache::PretokenCache;
 use super::keys::{SEGMENT, is_cacheable, is_segment, key_of, may_cache_word};
 use super::static_table::StaticTable;
-use crate::aligned::Origins;
+use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
 use crate::engine::raw::{RawPart, WordScratch};
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::CanonicalMerges;
+use crate::model::unigram::Unigram;
 use crate::model::{Model, Scratch};
+use crate::normalize::Normalizers;
 use crate::span::Span;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
@@ -94,6 +96,9 @@ impl<'a> Speller<'a> {
             Some(RawPart::Segment(segments)) => {
                 segments.spell(missed, (self.model, self.vocabulary), scratch, ticker)
             }
+            Some(RawPart::Word(words)) if let Some((unigram, _)) = words.raw.sums(self.model) => {
+                self.spell_summed((unigram, words.normalizers), missed, (scratch, word_scratch), ticker)
+            }
             Some(part) => self.spell_raw((part, missed), cache, (scratch, word_scratch), ticker),
         }
     }
@@ -166,6 +171,25 @@ impl Speller<'_> {
         };
         word_scratch.ids = std::mem::replace(&mut scratch.ids, ids);
         done
+    }
+
+    /// Spells a word whose ids may depend on the words before it, as it is cached.
+    fn spell_summed(
+        self,
+        (unigram, normalizers): (&Unigram, &Normalizers),
+        word: &[u8],
+        (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let text = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
+        let word = AlignedText { text, origins: Origins::Untracked };
+        let word = normalizers.apply(word, &mut word_scratch.normalized, ticker)?;
+        scratch.ids.clear();
+        if word.text.is_empty() {
+            return Ok(());
+        }
+        let (word, Scratch { ids, unigram: buffers, .. }) = (word.text.as_bytes(), scratch);
+        unigram.encode_word(word, self.vocabulary, buffers, ids, ticker)
     }
 
     /// Appends the ids of a pretoken of a word: from the static table, from the cache if there is one, or by the model.

@@ -3,7 +3,7 @@
 //! In: a description. Out: whether white space separates words, and beside which characters. The pretokens on both sides
 //! of such white space must not depend on each other, whatever the text is.
 //!
-//! Two kinds of pre-tokenization are known. The first one cuts at white space and drops it (BERT, T5, CLIP). The second
+//! Two kinds of pre-tokenization are known, and texts that are not split at all (SentencePiece). The first one cuts at white space and drops it (BERT, T5, CLIP). The second
 //! one is a Metaspace alone, as new files of XLM-R, ALBERT and XLNet have it: it writes spaces as marks and splits before
 //! each mark, and a step of normalization has made one space of several before. A text with marks of its own, or with
 //! white space that is no space when it is normalized, is cut elsewhere by it, so the characters that could become such
@@ -16,6 +16,9 @@ use crate::pattern::avoids;
 
 /// The bytes that are tried as white space.
 const WHITE_SPACE: [u8; 4] = [b' ', b'\t', b'\n', b'\r'];
+
+/// What SentencePiece writes for a space.
+pub(super) const MARK: char = '\u{2581}';
 
 /// The characters that may stand beside a gap.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +57,40 @@ impl Edges {
             _ if cuts_at_white_space(description) => Some(Self { kind: beside_dropped(steps)?, mark: None }),
             _ => None,
         }
+    }
+
+    /// All characters, and the white space that is taken for spaces, where the normalizer is that of SentencePiece: it
+    /// makes one space of several, removes those at the ends, puts one before a text and writes each as a mark. A text
+    /// with marks of its own is no such text, since those at the ends are removed with the spaces.
+    pub(super) fn beside_spaces(
+        description: &Description,
+        normalizers: &Normalizers,
+    ) -> Option<(Self, Vec<u8>)> {
+        let ([Normalizer::SentencePiece(rules)], []) =
+            (&description.normalizer[..], &description.pre_tokenizer[..])
+        else {
+            return None;
+        };
+        let keeps_words = rules.add_dummy_prefix
+            && rules.remove_extra_whitespaces
+            && rules.escape_whitespaces
+            && !rules.treat_whitespace_as_suffix;
+        let is_word = |symbol: &String| !symbol.contains(|c: char| c == MARK || c.is_whitespace());
+        let is_mark = |new: &str| new.contains(MARK);
+        if !keeps_words || !rules.user_defined.iter().all(is_word) {
+            return None;
+        }
+        let mut white = WHITE_SPACE.to_vec();
+        match normalizers.maps().next() {
+            None => white.retain(|&byte| byte == b' '),
+            Some(map) if map.replacements().any(is_mark) => return None,
+            Some(map) => white.retain(|&byte| {
+                let new = map.shortest(&[byte]);
+                !map.is_inside_key(byte) && (new == Some(" ") || (new.is_none() && byte == b' '))
+            }),
+        }
+        let edges = Self { kind: Kind::All, mark: None };
+        white.contains(&b' ').then_some((edges, white))
     }
 
     /// May every character stand beside a gap?

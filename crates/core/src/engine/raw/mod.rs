@@ -24,9 +24,9 @@ use crate::normalize::Normalizers;
 use crate::pretokenize::{Emit, PreTokenizers};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
+use edges::MARK;
 pub(super) use finder::{WordFinder, WordSpans};
 pub(super) use pieces::{Pieces, RawPieces};
-use plain::PlainWords;
 pub(super) use scratch::WordScratch;
 pub(super) use segments::{FirstSegment, MAX_SPACED, RawSegments};
 pub(super) use words::{RawWords, Words};
@@ -82,7 +82,8 @@ impl Raw {
         if let Some(segments) = RawSegments::new(description, model, vocabulary, ticker)? {
             return Ok(Some(Self::Segments(Box::new(segments))));
         }
-        let words = RawWords::new(description, model, normalizers, pre_tokenizers);
+        let stages = (normalizers, pre_tokenizers);
+        let words = RawWords::new(description, (model, vocabulary), stages);
         let words = words.map(|words| Self::Words(Box::new(words)));
         let pieces = || RawPieces::new(description, model).map(|pieces| Self::Pieces(Box::new(pieces)));
         Ok(words.or_else(pieces))
@@ -108,8 +109,8 @@ impl Raw {
     /// If the parts of the image contradict each other.
     pub(crate) fn read(
         description: &Description,
-        (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers),
-        model: &Model,
+        stages: (&Normalizers, &PreTokenizers),
+        (model, vocabulary): (&Model, &Vocabulary),
         image: &mut ImageReader,
     ) -> std::result::Result<Option<Self>, ImageError> {
         Ok(match image.number_below(4)? {
@@ -120,10 +121,20 @@ impl Raw {
                 Some(Self::Pieces(Box::new(pieces.ok_or(ImageError::Inconsistent("texts have no pieces"))?)))
             }
             _ => {
-                let words = RawWords::new(description, model, normalizers, pre_tokenizers);
+                let words = RawWords::new(description, (model, vocabulary), stages);
                 Some(Self::Words(Box::new(words.ok_or(ImageError::Inconsistent("texts have no words"))?)))
             }
         })
+    }
+
+    /// May the ids of a part depend on the parts before it?
+    pub(super) fn looks_back(&self) -> bool {
+        matches!(self, Self::Words(words) if words.are_summed())
+    }
+
+    /// Has a text parts that may be looked up? `follows` says that it is a part of a longer one.
+    pub(super) fn takes(&self, text: &str, follows: bool) -> bool {
+        !self.looks_back() || (!follows && !text.contains(MARK))
     }
 
     /// The first part of a text between added tokens, in front of which something may be put.
@@ -147,7 +158,7 @@ impl Raw {
     pub(super) fn memory(&self) -> usize {
         match self {
             Self::Segments(segments) => segments.memory(),
-            Self::Words(_) => size_of::<RawWords>() + size_of::<PlainWords>(),
+            Self::Words(words) => words.memory(),
             Self::Pieces(_) => size_of::<RawPieces>(),
         }
     }

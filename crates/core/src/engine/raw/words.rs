@@ -11,9 +11,11 @@ use crate::aligned::{AlignedText, Origins};
 use crate::description::Description;
 use crate::error::Result;
 use crate::model::Model;
+use crate::model::unigram::{Unigram, WordSums};
 use crate::normalize::Normalizers;
 use crate::pretokenize::{Emit, PreTokenizers};
 use crate::span::Span;
+use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
 use super::edges::{Edges, white_space};
@@ -27,6 +29,8 @@ pub(crate) struct RawWords {
     finder: WordFinder,
     span_finder: Option<WordFinder>,
     plain: Option<Box<PlainWords>>,
+    /// Set if the ids of a word may depend on the words before it.
+    sums: Option<WordSums>,
 }
 
 /// How words are found, and the stages that a word goes through before the model.
@@ -41,13 +45,19 @@ impl RawWords {
     /// `None` if a stage may look beyond a word.
     pub(super) fn new(
         description: &Description,
-        model: &Model,
-        normalizers: &Normalizers,
-        pre_tokenizers: &PreTokenizers,
+        (model, vocabulary): (&Model, &Vocabulary),
+        (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers),
     ) -> Option<Self> {
         // With canonical merges the miss queue would merge the bytes of words as if they were pretokens.
         if model.as_bpe().is_some_and(|bpe| bpe.canonical().is_some()) {
             return None;
+        }
+        if let Some((edges, white)) = Edges::beside_spaces(description, normalizers) {
+            let Model::Unigram(unigram) = model else { return None };
+            let sums = WordSums::new(unigram, vocabulary)?;
+            let mut finder = WordFinder::new(edges, false);
+            finder.set_gaps(&white, Gap::Dropped);
+            return Some(Self { finder, span_finder: None, plain: None, sums: Some(sums) });
         }
         let edges = Edges::new(description, normalizers)?;
         // An error would be positioned in the word, and that of its text is where the space is that its mark stands for.
@@ -56,7 +66,7 @@ impl RawWords {
             return None;
         }
         let finder = WordFinder::new(edges, edges.isolate_ideographs(description));
-        let mut words = Self { finder, span_finder: None, plain: None };
+        let mut words = Self { finder, span_finder: None, plain: None, sums: None };
         let stages = Words { raw: &words, normalizers, pre_tokenizers };
         let mut white = white_space(normalizers);
         let is_kept = |&white: &u8| stages.gap(&[white]) == Some(Gap::KeptAtEnd);
@@ -84,6 +94,25 @@ impl RawWords {
     /// Finds the words of a text.
     pub(in crate::engine) fn finder(&self) -> &WordFinder {
         &self.finder
+    }
+
+    /// May the ids of a word depend on the words before it?
+    pub(super) fn are_summed(&self) -> bool {
+        self.sums.is_some()
+    }
+
+    /// What tells words apart from the sums of a text. `None` if their ids do not depend on the words before them.
+    pub(in crate::engine) fn sums<'a>(&'a self, model: &'a Model) -> Option<(&'a Unigram, &'a WordSums)> {
+        match model {
+            Model::Unigram(unigram) => Some((unigram, self.sums.as_ref()?)),
+            _ => None,
+        }
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        let plain = self.plain.as_ref().map_or(0, |plain| size_of_val(&**plain));
+        size_of::<Self>() + plain + self.sums.as_ref().map_or(0, WordSums::memory)
     }
 
     /// Finds words whose spans do not depend on each other either, but for the gap before each. `None` if there is no

@@ -17,7 +17,7 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 /// Sums start over when they exceed this number or fall below its negative.
-const RESTART_LIMIT: f64 = 1e5;
+pub(super) const RESTART_LIMIT: f64 = 1e5;
 
 impl Unigram {
     /// Appends the ids of a pretoken to `ids`, and where the part of each ends to `ends`.
@@ -38,22 +38,45 @@ impl Unigram {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         if self.single_precision {
-            self.find_best::<true>(pretoken, scratch, ticker)?;
+            self.find_best::<true>(0.0, pretoken, scratch, ticker)?;
         } else {
-            self.find_best::<false>(pretoken, scratch, ticker)?;
+            self.find_best::<false>(0.0, pretoken, scratch, ticker)?;
         }
         let last = &scratch.last;
         self.spell(pretoken, PathKind::Best, |end| last[end], vocabulary, Output { ids, ends }, ticker)
     }
 
+    /// As [`Self::encode`] in single precision, for a part of a pretoken that no token reaches into, after a path with
+    /// this sum. Returns the sum after the part.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub(super) fn encode_after(
+        &self,
+        sum: f64,
+        part: &[u8],
+        vocabulary: &Vocabulary,
+        scratch: &mut UnigramScratch,
+        ids: &mut Vec<TokenId>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<f64> {
+        self.find_best::<true>(sum, part, scratch, ticker)?;
+        let (last, after) = (&scratch.last, scratch.sums.get(part.len()));
+        let output = Output { ids, ends: None };
+        self.spell(part, PathKind::Best, |end| last[end], vocabulary, output, ticker)?;
+        Ok(after)
+    }
+
+    /// Finds the best path; `before` is the sum at the start.
     fn find_best<const SINGLE: bool>(
         &self,
+        before: f64,
         text: &[u8],
         scratch: &mut UnigramScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        scratch.start(text, self.automaton.longest_key())?;
-        let UnigramScratch { last, sums, restarts } = scratch;
+        scratch.start(text, self.automaton.longest_key(), before)?;
+        let UnigramScratch { last, sums, restarts, .. } = scratch;
         restarts.clear();
         let longest_edge = self.automaton.longest_key().max(4);
         let mut spent = 0;

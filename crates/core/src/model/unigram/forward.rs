@@ -59,7 +59,7 @@ impl Unigram {
         scratch: &mut UnigramScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<f64> {
-        scratch.start(text, self.automaton.longest_key())?;
+        scratch.start(text, self.automaton.longest_key(), 0.0)?;
         let UnigramScratch { last, sums, .. } = scratch;
         let mut spent = 0;
         self.for_each_place(text, |end, edges| {

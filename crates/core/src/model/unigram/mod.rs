@@ -16,8 +16,10 @@ mod scratch;
 mod spell;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub(crate) use forward::draw;
 pub use model::Unigram;
 pub use nbest::MAX_PATHS;
 pub use scratch::UnigramScratch;
+pub(crate) use words::{RunningSum, SumScratch, WordSums};

@@ -40,6 +40,13 @@ pub(super) struct Edge {
     shorter: u32,
 }
 
+impl Edge {
+    /// Its length in bytes.
+    pub(super) fn length(self) -> usize {
+        self.length as usize
+    }
+}
+
 /// The edge of an unknown character.
 pub(super) const UNKNOWN: u32 = NO_KEY;
 
@@ -156,6 +163,12 @@ impl Unigram {
             char_start = end;
         }
         Ok(())
+    }
+
+    /// The longest token that this text ends with.
+    pub(super) fn longest_edge(&self, text: &[u8]) -> Option<u32> {
+        let state = text.iter().fold(State::START, |state, &byte| self.automaton.step(state, byte));
+        Some(self.automaton.longest(state)).filter(|&edge| edge != NO_KEY)
     }
 
     /// The score of an edge when all paths are looked at.

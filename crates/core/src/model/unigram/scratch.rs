@@ -17,20 +17,25 @@ pub struct UnigramScratch {
     /// The sum of the path to each place, for as many places as the longest edge needs.
     pub(super) sums: RecentSums,
     pub(super) restarts: Restarts,
+    /// For every place, how far the chosen path is ahead of others that arrive there by another edge.
+    pub(super) margins: Vec<f32>,
 }
 
 impl UnigramScratch {
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        4 * self.last.capacity() + 8 * self.sums.0.capacity() + 16 * self.restarts.0.capacity()
+        4 * (self.last.capacity() + self.margins.capacity())
+            + 8 * self.sums.0.capacity()
+            + 16 * self.restarts.0.capacity()
     }
 
-    pub(super) fn start(&mut self, text: &[u8], longest_edge: usize) -> Result<()> {
+    /// Prepares for a text; `before` is the sum at its start.
+    pub(super) fn start(&mut self, text: &[u8], longest_edge: usize, before: f64) -> Result<()> {
         // Every place is set before it is read, so older entries need not be cleared.
         if self.last.len() <= text.len() {
             try_alloc::resize(&mut self.last, text.len() + 1, UNKNOWN)?;
         }
-        self.sums.start(longest_edge.min(text.len()));
+        self.sums.start(longest_edge.min(text.len()), before);
         Ok(())
     }
 }
@@ -40,13 +45,13 @@ impl UnigramScratch {
 pub(super) struct RecentSums(Vec<f64>);
 
 impl RecentSums {
-    fn start(&mut self, longest_edge: usize) {
+    fn start(&mut self, longest_edge: usize, before: f64) {
         // An unknown character reaches back four bytes.
         let size = (longest_edge.max(4) + 1).next_power_of_two();
         if self.0.len() < size {
             self.0.resize(size, 0.0);
         }
-        self.0[0] = 0.0;
+        self.0[0] = before;
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Parts that are looked up as they come against all stages.
 mod pieces;
 mod segments;
+mod sums;
 mod words;
 
 use proptest::prelude::*;
