@@ -333,10 +333,10 @@ impl SinkAdapter for SpansByLookup<'_, '_> {
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
         if let Raw::Words(words) = raw
-            && let Some(finder) = words.span_finder()
+            && !words.are_summed()
             && run.untrusted.is_empty()
         {
-            return encode_words(self.spans, (words, finder), piece, run);
+            return encode_words(self.spans, words, piece, run);
         }
         let lengths = Self::lengths_if_trusted(self.lengths.in_segments(), run);
         let (Raw::Segments(_), Some(lengths)) = (raw, lengths) else {

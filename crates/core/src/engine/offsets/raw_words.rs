@@ -11,7 +11,7 @@ use crate::aligned::AlignedText;
 use crate::engine::Stages;
 use crate::engine::lookup::{PretokenCache, is_cacheable, key_of_long_word};
 use crate::engine::pipeline::Run;
-use crate::engine::raw::{RawWords, WordFinder, WordScratch, WordSpans, Words};
+use crate::engine::raw::{RawWords, WordScratch, WordSpans, Words};
 use crate::engine::sink::SinkResult;
 use crate::engine::worker::Worker;
 use crate::error::Result;
@@ -72,7 +72,7 @@ struct Word {
 /// Those of the stages and of the model, positioned in the caller's text.
 pub(super) fn encode_words(
     spans: &mut Spans<'_>,
-    (raw, finder): (&RawWords, &WordFinder),
+    raw: &RawWords,
     piece: AlignedText<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<()> {
@@ -83,13 +83,13 @@ pub(super) fn encode_words(
     let words = Words { raw, normalizers, pre_tokenizers };
     let (mut found, mut items, mut from, mut last_end) = (WordSpans::default(), Vec::new(), 0, 0);
     while from < piece.text.len() {
-        let next = finder.next(piece.text, from, &mut found);
+        let next = raw.finder().next(piece.text, from, &mut found);
         let (starts, ends) = found.get();
         for (starts, ends) in starts.chunks(BATCH).zip(ends.chunks(BATCH)) {
             let mut batch = [Word::default(); BATCH];
             for (word, (&start, &end)) in batch.iter_mut().zip(starts.iter().zip(ends)) {
                 // The gap before a word is a part of it if its spans cover the gap.
-                let start = if finder.spans_cover_gaps() { last_end } else { start };
+                let start = if raw.finder().spans_cover_gaps() { last_end } else { start };
                 *word = Word::new(piece.text.as_bytes(), start, end);
                 last_end = end;
                 cache.prefetch(word.hash);

@@ -5,9 +5,8 @@
 //!
 //! Two kinds of pre-tokenization are known, and texts that are not split at all (SentencePiece). The first one cuts at white space and drops it (BERT, T5, CLIP). The second
 //! one is a Metaspace alone, as new files of XLM-R, ALBERT and XLNet have it: it writes spaces as marks and splits before
-//! each mark, and a step of normalization has made one space of several before. A text with marks of its own, or with
-//! white space that is no space when it is normalized, is cut elsewhere by it, so the characters that could become such
-//! are no edges.
+//! each mark, and a step of normalization has made one space of several before. What may become a space or a mark beside
+//! a gap is no edge.
 use crate::charsmap::Charsmap;
 use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
 use crate::engine::cuts::looks_at_marks_at_most;
@@ -24,8 +23,8 @@ pub(super) const MARK: char = '\u{2581}';
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edges {
     kind: Kind,
-    /// A Metaspace alone splits the text, with this mark.
-    mark: Option<char>,
+    /// Is the text split by a Metaspace alone, before its marks?
+    are_beside_marks: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +51,11 @@ impl Edges {
                 if !replacement.is_ascii() =>
             {
                 let kind = beside_marks(steps, normalizers, replacement)?;
-                Some(Self { kind, mark: Some(replacement) })
+                Some(Self { kind, are_beside_marks: true })
             }
-            _ if cuts_at_white_space(description) => Some(Self { kind: beside_dropped(steps)?, mark: None }),
+            _ if cuts_at_white_space(description) => {
+                Some(Self { kind: beside_dropped(steps)?, are_beside_marks: false })
+            }
             _ => None,
         }
     }
@@ -89,7 +90,7 @@ impl Edges {
                 !map.is_inside_key(byte) && (new == Some(" ") || (new.is_none() && byte == b' '))
             }),
         }
-        let edges = Self { kind: Kind::All, mark: None };
+        let edges = Self { kind: Kind::All, are_beside_marks: false };
         white.contains(&b' ').then_some((edges, white))
     }
 
@@ -101,30 +102,19 @@ impl Edges {
 
     /// Are gaps beside the marks that a Metaspace writes?
     pub(super) fn are_beside_marks(self) -> bool {
-        self.mark.is_some()
-    }
-
-    /// The edges between which spans do not depend on other words: beside marks, only characters that never become
-    /// spaces, since the span of a mark covers all spaces that it stands for.
-    pub(super) fn of_spans(self, normalizers: &Normalizers) -> Option<Self> {
-        let Some(mark) = self.mark else { return Some(self) };
-        let kind = Kind::Letters;
-        normalizers.maps().all(|map| keeps_edges(map, kind, mark)).then_some(Self { kind, ..self })
+        self.are_beside_marks
     }
 
     /// May this character stand before a gap?
     #[inline]
     pub(super) fn contain_before(self, c: char) -> bool {
-        // The pretoken of a word may lose white space at its end.
-        let is_kept = self.mark.is_none() || !c.is_whitespace();
-        c.is_ascii_graphic() || is_letter(c) || (is_kept && self.by_clusters(c, BesideSpace::ends_before))
+        c.is_ascii_graphic() || is_letter(c) || self.by_clusters(c, BesideSpace::ends_before)
     }
 
     /// May this character stand after a gap?
     #[inline]
     pub(super) fn contain_after(self, c: char) -> bool {
-        let is_kept = self.mark != Some(c);
-        c.is_ascii_graphic() || is_letter(c) || (is_kept && self.by_clusters(c, BesideSpace::begins_after))
+        c.is_ascii_graphic() || is_letter(c) || self.by_clusters(c, BesideSpace::begins_after)
     }
 
     fn by_clusters(self, c: char, is_apart: fn(&BesideSpace, char) -> bool) -> bool {
@@ -197,15 +187,14 @@ fn beside_dropped(normalizers: &[Normalizer]) -> Option<Kind> {
 /// Several spaces.
 const SPACES: &str = " {2,}";
 
-/// The characters that may stand beside a gap where a Metaspace alone splits; `None` if that is not known.
-///
-/// A word keeps its pretokens if no step changes how it begins and ends: the end of a word that is cut out must not
-/// become a space, unless spaces at the end are stripped, nor may its start become a mark.
+/// The characters that may stand beside a gap where a Metaspace alone splits; `None` if a step may change how a word
+/// begins or ends, or does not leave one space of several.
 fn beside_marks(steps: &[Normalizer], normalizers: &Normalizers, mark: char) -> Option<Kind> {
     let is_map = |step: &Normalizer| matches!(step, Normalizer::Precompiled(_));
     let is_space = |content: &str| content == " " || content.chars().eq([mark]);
-    let (mut strips, mut map_at, mut ends) = (false, None, false);
-    for (number, step) in steps.iter().enumerate() {
+    // What comes later must look at spaces alone.
+    let (mut has_map, mut strips, mut ends) = (false, false, false);
+    for step in steps {
         match step {
             Normalizer::Strip { left: false, right: true } if !ends => strips = true,
             Normalizer::Replace { pattern: Pattern::Regex(regex), content }
@@ -214,8 +203,8 @@ fn beside_marks(steps: &[Normalizer], normalizers: &Normalizers, mark: char) -> 
                 ends = true;
             }
             _ if strips || ends => return None,
-            step if is_map(step) && map_at.is_none() => map_at = Some(number),
-            _ if map_at.is_some() => return None,
+            step if is_map(step) && !has_map => has_map = true,
+            _ if has_map => return None,
             Normalizer::Replace { pattern: Pattern::Literal(literal), content }
                 if !literal.is_empty()
                     && !literal.contains(|c: char| c.is_whitespace() || c == mark)
@@ -225,17 +214,17 @@ fn beside_marks(steps: &[Normalizer], normalizers: &Normalizers, mark: char) -> 
             _ => return None,
         }
     }
-    let kind = if map_at == Some(0) && strips { Kind::OfMap } else { Kind::Letters };
-    normalizers.maps().all(|map| keeps_edges(map, kind, mark)).then_some(kind)
+    normalizers.maps().all(|map| keeps_edges(map, mark)).then_some(Kind::Letters)
 }
 
-/// Does a map leave words as they are at their edges?
-fn keeps_edges(map: &Charsmap, kind: Kind, mark: char) -> bool {
+/// Does a map leave printable ASCII and letters, decomposed or not, something that neither begins nor ends with a space?
+fn keeps_edges(map: &Charsmap, mark: char) -> bool {
     let is_edge = |c: char| c.is_ascii_graphic() || is_letter(c) || may_follow_letter(c);
-    let begins_and_ends = |new: &str| !(new.is_empty() || new.starts_with(' ') || new.ends_with(' '));
-    let is_fine = |new: &str| !new.contains(|c: char| c == mark || (c.is_whitespace() && c != ' '));
-    map.replacements().all(is_fine)
-        && (kind != Kind::Letters || map.all_replacements_from(is_edge, begins_and_ends))
+    let is_word = |new: &str| {
+        let is_white = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || c == mark);
+        !is_white(new.chars().next()) && !is_white(new.chars().next_back())
+    };
+    map.all_replacements_from(is_edge, is_word)
 }
 
 /// Is this a text of printable ASCII?

@@ -24,7 +24,7 @@ pub(super) enum Gap {
 }
 
 /// Finds words between gaps.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::engine) struct WordFinder {
     /// Is this byte white space that separates words?
     is_white: [bool; 256],
@@ -51,11 +51,6 @@ impl WordFinder {
             *place = byte;
             self.is_white[usize::from(byte)] = true;
         }
-    }
-
-    /// The same with other edges.
-    pub(super) fn with_edges(&self, edges: Edges) -> Self {
-        Self { edges, ..self.clone() }
     }
 
     /// Do the spans of a word cover a part of the gap before it?

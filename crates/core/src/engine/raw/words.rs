@@ -27,7 +27,6 @@ use super::scratch::WordScratch;
 #[derive(Debug)]
 pub(crate) struct RawWords {
     finder: WordFinder,
-    span_finder: Option<WordFinder>,
     plain: Option<Box<PlainWords>>,
     /// Set if the ids of a word may depend on the words before it.
     sums: Option<WordSums>,
@@ -57,7 +56,7 @@ impl RawWords {
             let sums = WordSums::new(unigram, vocabulary)?;
             let mut finder = WordFinder::new(edges, false);
             finder.set_gaps(&white, Gap::Dropped);
-            return Some(Self { finder, span_finder: None, plain: None, sums: Some(sums) });
+            return Some(Self { finder, plain: None, sums: Some(sums) });
         }
         let edges = Edges::new(description, normalizers)?;
         // An error would be positioned in the word, and that of its text is where the space is that its mark stands for.
@@ -66,7 +65,7 @@ impl RawWords {
             return None;
         }
         let finder = WordFinder::new(edges, edges.isolate_ideographs(description));
-        let mut words = Self { finder, span_finder: None, plain: None, sums: None };
+        let mut words = Self { finder, plain: None, sums: None };
         let stages = Words { raw: &words, normalizers, pre_tokenizers };
         let mut white = white_space(normalizers);
         let is_kept = |&white: &u8| stages.gap(&[white]) == Some(Gap::KeptAtEnd);
@@ -81,7 +80,6 @@ impl RawWords {
             return None;
         }
         words.finder.set_gaps(&white, kind);
-        words.span_finder = edges.of_spans(normalizers).map(|edges| words.finder.with_edges(edges));
         words.plain = PlainWords::new(description, normalizers, pre_tokenizers).map(Box::new);
         Some(words)
     }
@@ -97,7 +95,7 @@ impl RawWords {
     }
 
     /// May the ids of a word depend on the words before it?
-    pub(super) fn are_summed(&self) -> bool {
+    pub(in crate::engine) fn are_summed(&self) -> bool {
         self.sums.is_some()
     }
 
@@ -113,12 +111,6 @@ impl RawWords {
     pub(super) fn memory(&self) -> usize {
         let plain = self.plain.as_ref().map_or(0, |plain| size_of_val(&**plain));
         size_of::<Self>() + plain + self.sums.as_ref().map_or(0, WordSums::memory)
-    }
-
-    /// Finds words whose spans do not depend on each other either, but for the gap before each. `None` if there is no
-    /// such thing.
-    pub(in crate::engine) fn span_finder(&self) -> Option<&WordFinder> {
-        self.span_finder.as_ref()
     }
 }
 
