@@ -46,9 +46,9 @@ impl Edges {
             return None;
         }
         match &description.pre_tokenizer[..] {
-            // Marks in ASCII would be edges.
+            // Such a mark would be an edge.
             &[PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, split: true }]
-                if !replacement.is_ascii() =>
+                if !replacement.is_ascii() && !is_letter(replacement) =>
             {
                 let kind = beside_marks(steps, normalizers, replacement)?;
                 Some(Self { kind, are_beside_marks: true })
