@@ -3,10 +3,10 @@
 //! In: a description. Out: whether white space separates words, and beside which characters. The pretokens on both sides
 //! of such white space must not depend on each other, whatever the text is.
 //!
-//! Two kinds of pre-tokenization are known, and texts that are not split at all (SentencePiece). The first one cuts at white space and drops it (BERT, T5, CLIP). The second
-//! one is a Metaspace alone, as new files of XLM-R, ALBERT and XLNet have it: it writes spaces as marks and splits before
-//! each mark, and a step of normalization has made one space of several before. What may become a space or a mark beside
-//! a gap is no edge.
+//! There are words in three cases. The first step of pre-tokenization cuts at white space and drops it (BERT, T5, CLIP).
+//! Or a Metaspace alone writes spaces as marks and splits before each mark, after a step of normalization that makes one
+//! space of several (ALBERT, XLNet, new files of XLM-R); what may become a space or a mark beside a gap is no edge. Or
+//! nothing splits, SentencePiece normalizes the text, and the model itself has no token that goes on after a space.
 use crate::charsmap::Charsmap;
 use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
 use crate::engine::cuts::looks_at_marks_at_most;
