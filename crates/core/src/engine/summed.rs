@@ -9,7 +9,7 @@ use crate::watch::{Ticker, Unwatched};
 
 use super::sink::{IdSink, SinkResult};
 
-/// A sink of cached words before a sink of ids.
+/// A sink of cached words before a sink of ids. The lookup gives it whole words: a batch ends after one.
 pub(super) struct SummedWords<'a, 's, S> {
     sum: RunningSum<'a>,
     sink: &'s mut S,

@@ -11,6 +11,11 @@ pub(super) fn is_own_cluster(c: char) -> bool {
     is_letter(c) || (!c.is_control() && format!("a{c}{c}a").graphemes(true).count() == 4)
 }
 
+/// Is a character in one grapheme cluster with a letter after it?
+pub(crate) fn joins_letter_after(c: char) -> bool {
+    !c.is_ascii() && format!("{c}a").graphemes(true).count() == 1
+}
+
 /// The characters that are in no grapheme cluster with a space beside them, nor with other white space of ASCII, but for
 /// a line feed after a carriage return. Letters are not among them, see [`is_letter`].
 #[derive(Debug)]

@@ -29,13 +29,17 @@ impl Normalizers {
     /// [`Self::normalized_alone`] is known, unless the two [may join](Self::may_join). `None` if that depends on its
     /// neighbours otherwise, or is not one character.
     pub(crate) fn kept_in_ascii(&self, c: char) -> Option<char> {
-        let is_in_pair = |step: &Step| matches!(step, Step::Replace(replace) if replace.has_in_pair(c));
-        let kept = self.steps.iter().try_fold(c, |c, step| match step {
-            Step::Precompiled(map) => Some(c).filter(|&c| map.keeps_ascii(c)),
-            Step::Replace(replace) if replace.has_in_pair(c) => Some(c),
-            _ => step.kept(c),
-        })?;
-        (kept == c || !self.steps.iter().any(is_in_pair)).then_some(kept)
+        let (mut kept, mut is_in_pair) = (c, false);
+        for step in &self.steps {
+            match step {
+                // Other characters that become this one before the step are not known to `may_join`.
+                Step::Replace(replace) if replace.has_in_pair(kept) && kept == c => is_in_pair = true,
+                Step::Precompiled(map) if map.keeps_ascii(kept) => {}
+                Step::Precompiled(_) => return None,
+                _ => kept = step.kept(kept)?,
+            }
+        }
+        Some(kept).filter(|&kept| kept == c || !is_in_pair)
     }
 
     /// May these two characters, of which [`Self::kept_in_ascii`] is known, become something else side by side?

@@ -28,7 +28,7 @@ mod strip;
 pub(crate) mod tests;
 
 pub(crate) use self::bert::is_ideograph;
-pub(crate) use self::clusters::BesideSpace;
+pub(crate) use self::clusters::{BesideSpace, joins_letter_after};
 use self::forms::Form;
 use self::hook::Hook;
 pub(crate) use self::letters::{is_letter, is_plain_ideograph, may_follow_letter};

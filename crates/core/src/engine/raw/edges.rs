@@ -10,7 +10,7 @@
 use crate::charsmap::Charsmap;
 use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
 use crate::engine::cuts::looks_at_marks_at_most;
-use crate::normalize::{BesideSpace, Normalizers, is_letter, may_follow_letter};
+use crate::normalize::{BesideSpace, Normalizers, is_letter, joins_letter_after, may_follow_letter};
 use crate::pattern::avoids;
 
 /// The bytes that are tried as white space.
@@ -46,7 +46,7 @@ impl Edges {
             return None;
         }
         match &description.pre_tokenizer[..] {
-            // Such a mark would be an edge.
+            // A mark that is ASCII or a letter would be an edge.
             &[PreTokenizer::Metaspace { replacement, prepend: PrependScheme::Always, split: true }]
                 if !replacement.is_ascii() && !is_letter(replacement) =>
             {
@@ -77,14 +77,15 @@ impl Edges {
             && rules.escape_whitespaces
             && !rules.treat_whitespace_as_suffix;
         let is_word = |symbol: &String| !symbol.contains(|c: char| c == MARK || c.is_whitespace());
-        let is_mark = |new: &str| new.contains(MARK);
+        // Only spaces at the start of a replacement join those before it.
+        let is_other = |new: &str| new.contains(MARK) || new.ends_with("  ");
         if !keeps_words || !rules.user_defined.iter().all(is_word) {
             return None;
         }
         let mut white = WHITE_SPACE.to_vec();
         match normalizers.maps().next() {
             None => white.retain(|&byte| byte == b' '),
-            Some(map) if map.replacements().any(is_mark) => return None,
+            Some(map) if map.replacements().any(is_other) => return None,
             Some(map) => white.retain(|&byte| {
                 let new = map.shortest(&[byte]);
                 !map.is_inside_key(byte) && (new == Some(" ") || (new.is_none() && byte == b' '))
@@ -218,8 +219,10 @@ fn beside_marks(steps: &[Normalizer], normalizers: &Normalizers, mark: char) -> 
 }
 
 /// Does a map leave printable ASCII and letters, decomposed or not, something that neither begins nor ends with a space?
+/// So must the characters that are in a cluster with a letter after them, of which the map may replace both.
 fn keeps_edges(map: &Charsmap, mark: char) -> bool {
-    let is_edge = |c: char| c.is_ascii_graphic() || is_letter(c) || may_follow_letter(c);
+    let is_edge =
+        |c: char| c.is_ascii_graphic() || is_letter(c) || may_follow_letter(c) || joins_letter_after(c);
     let is_word = |new: &str| {
         let is_white = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || c == mark);
         !is_white(new.chars().next()) && !is_white(new.chars().next_back())

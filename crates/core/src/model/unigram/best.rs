@@ -47,7 +47,7 @@ impl Unigram {
     }
 
     /// As [`Self::encode`] in single precision, for a part of a pretoken that no token reaches into, after a path with
-    /// this sum. Returns the sum after the part.
+    /// this sum. Returns the sum after the part, from where sums started over last.
     ///
     /// # Errors
     /// As [`Self::encode`].

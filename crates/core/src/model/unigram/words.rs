@@ -102,7 +102,8 @@ impl WordSums {
             largest_score = largest_score.max(score.abs());
             scores[id as usize] = score as f32;
         }
-        let safe_sum = RESTART_LIMIT - largest_score * f64::from(LONGEST_SETTLED);
+        // Of 256 sums in a word, and 64 in a run of tokens, each is rounded: by less than 2 in all.
+        let safe_sum = RESTART_LIMIT - largest_score * f64::from(LONGEST_SETTLED) - 2.0;
         (largest_score <= MAX_SCORE).then_some(Self { scores, safe_sum, largest_score })
     }
 
@@ -253,6 +254,7 @@ impl<'a> RunningSum<'a> {
         push: &mut impl FnMut(&[TokenId]) -> Result<()>,
     ) -> Result<()> {
         while let Some(&first) = words.first() {
+            debug_assert!(!self.sum.is_nan(), "a token that no path has");
             if first == WITH_TEXT {
                 words = self.take_with_text(words, ticker, push)?;
                 continue;
@@ -286,10 +288,10 @@ impl<'a> RunningSum<'a> {
             }
             // Sums may start over soon: from the next word on, words are read.
             let begins_word = |&id: &TokenId| token(self.vocabulary, id).starts_with(MARK.as_bytes());
-            let is_read = f64::from(self.sum).abs() > self.sums.safe_sum;
+            let may_start_over = f64::from(self.sum).abs() > self.sums.safe_sum;
             let length = 1 + run[at + 1..].iter().position(begins_word).unwrap_or(run.len() - at - 1);
             let word = &run[at..at + length];
-            if is_read && begins_word(&word[0]) {
+            if may_start_over && begins_word(&word[0]) {
                 self.scratch.text.clear();
                 for &id in word {
                     self.scratch.text.extend_from_slice(token(self.vocabulary, id));

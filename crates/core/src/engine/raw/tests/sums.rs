@@ -53,6 +53,7 @@ fn usual() -> SentencePieceRules {
         ("ﬁ", "fi"),
         ("e\u{301}", "é"),
         ("ß", "b "),
+        ("\u{301}", "  b"),
     ])
 }
 
@@ -191,6 +192,8 @@ fn there_are_none_where_words_are_tied_otherwise() {
     assert!(!with(&|_, rules| rules.charsmap = blob(&[("a", "\u{2581}")]).into()));
     assert!(!with(&|_, rules| rules.charsmap = blob(&[("a b", "b")]).into()));
     assert!(!with(&|_, rules| rules.charsmap = blob(&[(" ", "b")]).into()));
+    assert!(!with(&|_, rules| rules.charsmap = blob(&[("é", "b  ")]).into()));
+    assert!(with(&|_, rules| rules.charsmap = blob(&[("é", "  b "), ("ß", "a  b")]).into()));
     assert!(!with(&|model, _| model.single_precision = false));
     assert!(!with(&|model, _| model.unk = None));
     assert!(!with(&|model, _| model.scores[7] = -1e9));

@@ -119,6 +119,17 @@ fn normalizers() -> Vec<Vec<Normalizer>> {
             Normalizer::Precompiled(map(&[("éa", "i"), ("\u{301}", ""), ("\u{3000}", " ")])),
             Normalizer::Lowercase,
         ],
+        // Characters that become a part of a literal, or are one that becomes another.
+        vec![
+            Normalizer::Lowercase,
+            replace(Pattern::Literal("ab".to_owned()), "1"),
+            replace(Pattern::Literal("a".to_owned()), "e"),
+        ],
+        vec![
+            replace(Pattern::Literal("A".to_owned()), "b"),
+            replace(Pattern::Literal("b1".to_owned()), "a"),
+            replace(Pattern::Literal("b".to_owned()), "i"),
+        ],
         // Maps of white space.
         vec![Normalizer::Precompiled(map(&[("\r", ""), ("\u{301}", "b")]))],
         vec![Normalizer::Precompiled(map(&[("\r", " "), ("\n", "a")]))],
@@ -345,6 +356,7 @@ fn before_metaspace() -> Vec<(bool, Vec<Normalizer>)> {
         (false, vec![mapped(&[("a", " b"), ("b", "c ")]), strip(), collapse("\u{2581}")]),
         (false, vec![mapped(&[("a", "b ")]), collapse(" ")]),
         (false, vec![mapped(&[("é", "")]), collapse(" ")]),
+        (false, vec![mapped(&[("\u{600}", " ")]), collapse(" ")]),
         (false, vec![mapped(&[("\u{301}", "")]), collapse(" ")]),
         (false, vec![mapped(&[("é", "\u{2581}")]), strip(), collapse("\u{2581}")]),
         (false, vec![mapped(&[("é", "e\u{2028}")]), strip(), collapse("\u{2581}")]),
