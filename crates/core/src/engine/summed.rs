@@ -1,6 +1,6 @@
-//! Ids of words that may depend on what is before them: see [`RunningSum`].
+//! A sink for cached words whose ids may depend on the words before them (see [`RunningSum`]).
 //!
-//! In: the ids of words as they are cached, in the order of the text. Out: their ids in the text, into a sink.
+//! In: words as they are cached, in the order of the text. Out: their ids, into a sink of ids.
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::model::unigram::{RunningSum, SumScratch, Unigram, WordSums};
@@ -27,12 +27,12 @@ impl<'a, 's, S: IdSink> SummedWords<'a, 's, S> {
         Self { sum: RunningSum::new((unigram, vocabulary, sums), scratch), sink, failed: None }
     }
 
-    /// Reads a word that is not cached.
+    /// Encodes a word that is not cached.
     ///
     /// # Errors
     /// Those of the model and of the sink.
-    pub(super) fn read(&mut self, word: &[u8], ticker: &mut Ticker<'_>) -> Result<()> {
-        Ok(self.sink.push_ids(self.sum.read(word, ticker)?)?)
+    pub(super) fn encode(&mut self, word: &[u8], ticker: &mut Ticker<'_>) -> Result<()> {
+        Ok(self.sink.push_ids(self.sum.encode(word, ticker)?)?)
     }
 
     /// What went wrong so far.
@@ -50,7 +50,7 @@ impl<S: IdSink> IdSink for SummedWords<'_, '_, S> {
             // Cached words are short, so nobody waits for them.
             let ticker = &mut Ticker::new(&Unwatched);
             let sink = &mut *self.sink;
-            self.failed = self.sum.take(words, ticker, &mut |ids| Ok(sink.push_ids(ids)?)).err();
+            self.failed = self.sum.replay(words, ticker, &mut |ids| Ok(sink.push_ids(ids)?)).err();
         }
         Ok(())
     }

@@ -141,18 +141,10 @@ impl PretokenEncoder<'_, '_> {
         while from < text.len() {
             let next = words.next(piece.text, from, &mut found);
             let (mut starts, mut ends) = found.get();
-            while let Some(&end) = ends.first() {
-                let batch = &mut *self.batch;
-                let before = batch.end;
-                let mut count = batch.push_words(text, (starts, ends), self.cache);
-                if count == 0 && !batch.is_full() {
-                    // A long word takes the gap before it along: it begins where the lookup before it ended.
-                    batch.push(key_of_long_word(&text[before..end]), end, self.cache);
-                    count = 1;
-                }
-                batch.work += (batch.end - before) + WORK_OF_LOOKUP * count;
+            while !ends.is_empty() {
+                let count = self.push_words(text, (starts, ends));
                 (starts, ends) = (&starts[count..], &ends[count..]);
-                if batch.is_full() {
+                if self.batch.is_full() {
                     self.resolve_batch(text, piece.origins, sink, false)?;
                 }
             }
@@ -162,8 +154,25 @@ impl PretokenEncoder<'_, '_> {
         self.resolve_batch(text, piece.origins, sink, true)
     }
 
+    /// Pushes raw words until the batch is full or after a long one; returns how many.
+    fn push_words(&mut self, text: &[u8], (starts, ends): (&[usize], &[usize])) -> usize {
+        let batch = &mut *self.batch;
+        let before = batch.end;
+        let mut count = batch.push_words(text, (starts, ends), self.cache);
+        if count == 0
+            && !batch.is_full()
+            && let Some(&end) = ends.first()
+        {
+            // A long word takes the gap before it along: it begins where the lookup before it ended.
+            batch.push(key_of_long_word(&text[before..end]), end, self.cache);
+            count = 1;
+        }
+        batch.work += (batch.end - before) + WORK_OF_LOOKUP * count;
+        count
+    }
+
     /// Encodes the raw words of a text without added tokens, whose ids may depend on the words before them. Words that
-    /// are too long to be cached are read at once.
+    /// are too long to be cached are encoded at once.
     ///
     /// # Errors
     /// As [`Self::encode_raw_words`].
@@ -180,27 +189,18 @@ impl PretokenEncoder<'_, '_> {
             let next = words.finder().next(piece.text, from, &mut found);
             let (mut starts, mut ends) = found.get();
             while let (Some(&start), Some(&end)) = (starts.first(), ends.first()) {
-                let batch = &mut *self.batch;
-                let before = batch.end;
-                let mut count = batch.push_words(text, (starts, ends), self.cache);
-                let is_long = count == 0 && !batch.is_full();
-                if is_long {
-                    let word = &text[before..end];
-                    if may_cache_word(word) {
-                        batch.push(key_of_long_word(word), end, self.cache);
-                    } else {
-                        self.resolve_batch(text, piece.origins, sink, true)?;
-                        let word = AlignedText { text: &piece.text[start..end], origins: Origins::Untracked };
-                        let word = normalizers.apply(word, &mut self.word_scratch.normalized, self.ticker)?;
-                        sink.read(word.text.as_bytes(), self.ticker)?;
-                        self.batch.restart(end);
-                    }
-                    count = 1;
-                }
-                let batch = &mut *self.batch;
-                batch.work += (batch.end - before) + WORK_OF_LOOKUP * count;
+                let count = if may_cache_word(&text[self.batch.end..end]) {
+                    self.push_words(text, (starts, ends))
+                } else {
+                    self.resolve_batch(text, piece.origins, sink, true)?;
+                    let word = AlignedText { text: &piece.text[start..end], origins: Origins::Untracked };
+                    let word = normalizers.apply(word, &mut self.word_scratch.normalized, self.ticker)?;
+                    sink.encode(word.text.as_bytes(), self.ticker)?;
+                    self.batch.restart(end);
+                    1
+                };
                 (starts, ends) = (&starts[count..], &ends[count..]);
-                if batch.is_full() {
+                if self.batch.is_full() {
                     self.resolve_batch(text, piece.origins, sink, false)?;
                 }
             }

@@ -3,10 +3,12 @@
 //! In: a description. Out: whether white space separates words, and beside which characters. The pretokens on both sides
 //! of such white space must not depend on each other, whatever the text is.
 //!
-//! There are words in three cases. The first step of pre-tokenization cuts at white space and drops it (BERT, T5, CLIP).
-//! Or a Metaspace alone writes spaces as marks and splits before each mark, after a step of normalization that makes one
-//! space of several (ALBERT, XLNet, new files of XLM-R); what may become a space or a mark beside a gap is no edge. Or
-//! nothing splits, SentencePiece normalizes the text, and the model itself has no token that goes on after a space.
+//! Three kinds of tokenizers have raw words:
+//!
+//! - The first step of pre-tokenization cuts at white space and drops it (BERT, T5, CLIP).
+//! - A Metaspace alone writes spaces as marks and splits before each mark, after a step of normalization that makes one
+//!   space of several (ALBERT, XLNet, new files of XLM-R). What may become a space or a mark beside a gap is no edge.
+//! - Nothing splits, SentencePiece normalizes the text, and no token of the model goes on after a space (Unigram).
 use crate::charsmap::Charsmap;
 use crate::description::{Behavior, Description, Normalizer, Pattern, PreTokenizer, PrependScheme};
 use crate::engine::cuts::looks_at_marks_at_most;

@@ -103,7 +103,7 @@ impl WordFinder {
             }
             found.end(at);
         }
-        // A word that has no end yet is found again.
+        // A word whose end was not found is left to the next call.
         found.open().unwrap_or(at)
     }
 
@@ -153,8 +153,8 @@ impl WordFinder {
         }
     }
 
-    /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is: no key of a
-    /// map begins with white space, so what follows there changes nothing before it.
+    /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is, if an edge is
+    /// before it: since no key of a map begins with white space, the text before does not depend on what follows.
     fn white_space_at(&self, text: &str, at: usize) -> (usize, bool) {
         let is_white = |&&byte: &&u8| self.is_white[usize::from(byte)];
         let end = at + text.as_bytes()[at..].iter().take_while(is_white).count();

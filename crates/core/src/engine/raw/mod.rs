@@ -132,7 +132,7 @@ impl Raw {
         matches!(self, Self::Words(words) if words.are_summed())
     }
 
-    /// Has a text parts that may be looked up? `follows` says that it is a part of a longer one.
+    /// May parts of this text be looked up? `follows` says that the text continues a longer one.
     pub(super) fn takes(&self, text: &str, follows: bool) -> bool {
         !self.looks_back() || (!follows && !text.contains(MARK))
     }

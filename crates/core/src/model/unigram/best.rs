@@ -85,8 +85,7 @@ impl Unigram {
             let mut counts_as_at = end;
             let newest = if SINGLE { restarts.newest() } else { 0 };
             edges.for_each(|edge, start| {
-                let score = if edge == UNKNOWN { self.unk_score } else { self.edges[edge as usize].score };
-                let sum = rounded(SINGLE, score + sums.get(start));
+                let sum = rounded(SINGLE, self.score(edge) + sums.get(start));
                 if SINGLE && counts_as_at < newest {
                     best = restarts.carry(best, counts_as_at, start);
                 }

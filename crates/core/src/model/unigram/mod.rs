@@ -12,6 +12,7 @@ mod best;
 mod forward;
 mod model;
 mod nbest;
+mod running_sum;
 mod scratch;
 mod spell;
 #[cfg(test)]
@@ -21,5 +22,6 @@ mod words;
 pub(crate) use forward::draw;
 pub use model::Unigram;
 pub use nbest::MAX_PATHS;
+pub(crate) use running_sum::{RunningSum, SumScratch};
 pub use scratch::UnigramScratch;
-pub(crate) use words::{RunningSum, SumScratch, WordSums};
+pub(crate) use words::WordSums;

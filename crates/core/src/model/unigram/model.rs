@@ -165,7 +165,13 @@ impl Unigram {
         Ok(())
     }
 
-    /// The longest token that this text ends with.
+    /// The score of an edge of the best path.
+    #[inline]
+    pub(super) fn score(&self, edge: u32) -> f64 {
+        if edge == UNKNOWN { self.unk_score } else { self.edges[edge as usize].score }
+    }
+
+    /// The longest token that is a suffix of this text.
     pub(super) fn longest_edge(&self, text: &[u8]) -> Option<u32> {
         let state = text.iter().fold(State::START, |state, &byte| self.automaton.step(state, byte));
         Some(self.automaton.longest(state)).filter(|&edge| edge != NO_KEY)
@@ -174,15 +180,12 @@ impl Unigram {
     /// The score of an edge when all paths are looked at.
     #[inline]
     pub(super) fn score_over_all_paths(&self, edge: u32) -> f64 {
-        if edge == UNKNOWN {
-            return self.unk_score;
-        }
         if !self.over_all_paths.is_empty()
             && let Some(&score) = self.over_all_paths.get(&edge)
         {
             return score;
         }
-        self.edges[edge as usize].score
+        self.score(edge)
     }
 
     /// The start of an edge that ends at `end`.

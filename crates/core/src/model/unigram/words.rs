@@ -1,33 +1,32 @@
-//! The words of a text whose sums are in single precision.
+//! Words of a text whose sums are in single precision, as they are cached.
 //!
-//! In: the words of a text, one after the other. Out: their ids in that text. They must be those of the best path
-//! through the whole text, to the last bit of its sums.
+//! In: a word, alone. Out: its ids, if they are the same after any other words; else what is needed to find them when the
+//! sum before the word is known (`running_sum`).
 //!
-//! SentencePiece takes a text as one pretoken, but in most of its models no piece reaches over the start of a word. A
-//! path through the text is then a path through each word. Only rounding ties a word to what is before it: each sum is
-//! rounded to 24 bits, so the sum before a word decides between two paths through the word that are nearly equal.
+//! SentencePiece takes a text as one pretoken, but in most of its models no token reaches over the start of a word. A
+//! path through the text is then a path through each word. Only rounding makes a word depend on what is before it: each
+//! sum is rounded to 24 bits, so the sum before a word may decide between two nearly equal paths through the word.
 //!
-//! A word is *settled* if its best path is ahead by more than all of these roundings together, wherever it stands: its
-//! ids can be cached. Each sum is below 2^17, so it is rounded by 2^-8 at most; a path has at most one sum for each
-//! character. Adding up rounded sums keeps their order, so the path that is found has the largest rounded sum, and a path
-//! that is behind by more than the roundings of both has a smaller one.
+//! A word is *settled* if its best path beats every other one by more than all roundings of both. Each sum is below 2^17,
+//! so it is rounded by 2^-8 at most; a path has at most one sum for each character. Rounding never reverses the order of
+//! two sums, so the path that is found has the largest rounded sum, and no path that is so far behind can have it.
 //!
-//! What else depends on the text: where sums start over (`best`). A word during which that could happen, or that is not
-//! settled, is read again with the sum before it. For that, the sum follows the text token by token.
+//! A word that is not settled, or has unknown characters, is escaped: `[ESCAPE, b, i, s]`, its text (`b` bytes, four in a
+//! number), `i` ids, and the `s` scores of its path; no ids and scores if it is not settled. Other words are their ids.
 use tokenmill_kernels::try_alloc;
 
 use super::best::RESTART_LIMIT;
 use super::model::{UNKNOWN, Unigram};
 use super::scratch::UnigramScratch;
 use super::spell::PathKind;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::output::Output;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 /// Stands for each space in the text that the model reads. Words begin with it.
-const MARK: &str = "\u{2581}";
+pub(super) const MARK: &str = "\u{2581}";
 
 /// The longest word, in bytes as the model reads it, that may be settled.
 const LONGEST_SETTLED: u16 = 256;
@@ -38,42 +37,27 @@ const MAX_SCORE: f64 = 100.0;
 /// The most that one sum is rounded by.
 const ROUNDING: f64 = 1.0 / 256.0;
 
-/// Begins a word that is written with its text. It is no token.
-const WITH_TEXT: TokenId = NO_ID;
+/// Begins an escaped word. It is no token.
+pub(super) const ESCAPE: TokenId = NO_ID;
 
-/// Of a word that is written with its text: the mark, its numbers of bytes, ids and scores.
-const HEADER: usize = 4;
+/// The length of the header of an escaped word.
+pub(super) const HEADER: usize = 4;
 
-/// What tells the words of a text apart from their sums.
+/// The scores of a model whose words may be cached.
 #[derive(Debug)]
 pub(crate) struct WordSums {
-    /// By id. Not a number for those that the best path never has.
-    scores: Box<[f32]>,
-    /// If the sum before a word is not beyond this number or its negative, sums do not start over in the word.
-    safe_sum: f64,
-    largest_score: f64,
-}
-
-/// The buffers of a word that is read with the sum before it.
-#[derive(Debug, Default)]
-pub(crate) struct SumScratch {
-    unigram: UnigramScratch,
-    text: Vec<u8>,
-    ids: Vec<TokenId>,
-}
-
-impl SumScratch {
-    /// Heap bytes held.
-    pub(crate) fn memory(&self) -> usize {
-        self.unigram.memory() + self.text.capacity() + 4 * self.ids.capacity()
-    }
+    /// By id. Not a number for tokens that no path has.
+    pub(super) scores: Box<[f32]>,
+    /// If the sum before a word is at most this far from 0, sums do not restart in the word (`best`).
+    pub(super) safe_sum: f64,
+    pub(super) largest_score: f64,
 }
 
 impl WordSums {
-    /// `None` if a token reaches over the start of a word, if words are no paths of their own for another reason, or if
-    /// the scores are unusual.
+    /// `None` if a token may reach over the start of a word, if unknown characters of two words may be joined, or if the
+    /// scores are so large that no word would be settled.
     pub(crate) fn new(unigram: &Unigram, vocabulary: &Vocabulary) -> Option<Self> {
-        // A word that follows an unknown character begins with a token, so runs of unknown characters end there.
+        // Every word then begins with a known token, so no run of unknown characters reaches into the next word.
         let is_mark = |edge: &u32| unigram.edges[*edge as usize].length() == MARK.len();
         let spells_all =
             unigram.unk.is_some() && unigram.longest_edge(MARK.as_bytes()).is_some_and(|edge| is_mark(&edge));
@@ -81,7 +65,7 @@ impl WordSums {
             return None;
         }
         let length = vocabulary.tokens().iter().map(|(id, _)| id as usize + 1).max()?;
-        // Not for lists with a few tokens of large numbers.
+        // Ids that are far apart would make a large table of few scores.
         if length > 2 * vocabulary.tokens().iter().len() + (1 << 10) {
             return None;
         }
@@ -114,8 +98,7 @@ impl WordSums {
 }
 
 impl Unigram {
-    /// Appends the ids of a word, as it is cached: alone if it is settled and has no unknown character, else with its
-    /// text, and with the scores of its path if it is settled.
+    /// Appends a word as it is cached: its ids, or the word escaped.
     ///
     /// # Errors
     /// Those of [`Self::encode`].
@@ -145,10 +128,7 @@ impl Unigram {
             four[..bytes.len()].copy_from_slice(bytes);
             u32::from_le_bytes(four)
         });
-        try_alloc::extend(
-            ids,
-            &[WITH_TEXT, to_u32(word.len()), to_u32(spelled.len()), to_u32(scores.len())],
-        )?;
+        try_alloc::extend(ids, &[ESCAPE, to_u32(word.len()), to_u32(spelled.len()), to_u32(scores.len())])?;
         ids.extend(text);
         try_alloc::extend(ids, &spelled)?;
         Ok(try_alloc::extend(ids, &scores)?)
@@ -164,12 +144,7 @@ impl Unigram {
         })
     }
 
-    #[inline]
-    fn score(&self, edge: u32) -> f64 {
-        if edge == UNKNOWN { self.unk_score } else { self.edges[edge as usize].score }
-    }
-
-    /// Finds the best path through a word; is it so whatever is before the word?
+    /// Finds the best path through a word; is it the best after any other words?
     fn is_settled(&self, word: &[u8], scratch: &mut UnigramScratch) -> Result<bool> {
         scratch.start(word, self.automaton.longest_key(), 0.0)?;
         let UnigramScratch { last, sums, margins, .. } = scratch;
@@ -192,7 +167,7 @@ impl Unigram {
             characters += 1;
             Ok(())
         })?;
-        // One sum more for what is lost of the margins themselves.
+        // One character more, for the rounding of the margins themselves.
         let needed = 2.0 * ROUNDING * f64::from(characters + 1);
         let mut at = word.len();
         while at > 0 {
@@ -205,143 +180,8 @@ impl Unigram {
     }
 }
 
-/// The sum of the best path up to a word.
-#[derive(Debug)]
-pub(crate) struct RunningSum<'a> {
-    unigram: &'a Unigram,
-    vocabulary: &'a Vocabulary,
-    sums: &'a WordSums,
-    scratch: &'a mut SumScratch,
-    sum: f32,
-}
-
-impl<'a> RunningSum<'a> {
-    /// At the start of a text.
-    pub(crate) fn new(
-        (unigram, vocabulary, sums): (&'a Unigram, &'a Vocabulary, &'a WordSums),
-        scratch: &'a mut SumScratch,
-    ) -> Self {
-        Self { unigram, vocabulary, sums, scratch, sum: 0.0 }
-    }
-
-    /// Reads a word with the sum before it. Returns its ids.
-    ///
-    /// # Errors
-    /// Those of [`Unigram::encode`].
-    pub(crate) fn read(&mut self, word: &[u8], ticker: &mut Ticker<'_>) -> Result<&[TokenId]> {
-        self.scratch.text.clear();
-        self.scratch.text.extend_from_slice(word);
-        self.read_text(ticker)?;
-        Ok(&self.scratch.ids)
-    }
-
-    fn read_text(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
-        let Self { unigram, vocabulary, scratch, sum, .. } = self;
-        let SumScratch { unigram: buffers, text, ids } = &mut **scratch;
-        ids.clear();
-        *sum = unigram.encode_after(f64::from(*sum), text, vocabulary, buffers, ids, ticker)? as f32;
-        Ok(())
-    }
-
-    /// Takes the ids of whole words as [`Unigram::encode_word`] writes them, and gives their ids in the text to `push`.
-    ///
-    /// # Errors
-    /// Those of `push` and of [`Unigram::encode`].
-    pub(crate) fn take(
-        &mut self,
-        mut words: &[TokenId],
-        ticker: &mut Ticker<'_>,
-        push: &mut impl FnMut(&[TokenId]) -> Result<()>,
-    ) -> Result<()> {
-        while let Some(&first) = words.first() {
-            debug_assert!(!self.sum.is_nan(), "a token that no path has");
-            if first == WITH_TEXT {
-                words = self.take_with_text(words, ticker, push)?;
-                continue;
-            }
-            let length = words.iter().position(|&id| id == WITH_TEXT).unwrap_or(words.len());
-            let (run, rest) = words.split_at(length);
-            self.take_run(run, ticker, push)?;
-            words = rest;
-        }
-        Ok(())
-    }
-
-    /// Takes settled words that are written as their ids alone.
-    fn take_run(
-        &mut self,
-        run: &[TokenId],
-        ticker: &mut Ticker<'_>,
-        push: &mut impl FnMut(&[TokenId]) -> Result<()>,
-    ) -> Result<()> {
-        /// Tokens after which the sum is looked at.
-        const CHUNK: u8 = 64;
-        let far = self.sums.safe_sum - self.sums.largest_score * f64::from(CHUNK);
-        let mut at = 0;
-        while at < run.len() {
-            let chunk = &run[at..run.len().min(at + usize::from(CHUNK))];
-            if f64::from(self.sum).abs() <= far {
-                self.sum = chunk.iter().fold(self.sum, |sum, &id| sum + self.sums.scores[id as usize]);
-                push(chunk)?;
-                at += chunk.len();
-                continue;
-            }
-            // Sums may start over soon: from the next word on, words are read.
-            let begins_word = |&id: &TokenId| token(self.vocabulary, id).starts_with(MARK.as_bytes());
-            let may_start_over = f64::from(self.sum).abs() > self.sums.safe_sum;
-            let length = 1 + run[at + 1..].iter().position(begins_word).unwrap_or(run.len() - at - 1);
-            let word = &run[at..at + length];
-            if may_start_over && begins_word(&word[0]) {
-                self.scratch.text.clear();
-                for &id in word {
-                    self.scratch.text.extend_from_slice(token(self.vocabulary, id));
-                }
-                self.read_text(ticker)?;
-                push(&self.scratch.ids)?;
-            } else {
-                self.sum = word.iter().fold(self.sum, |sum, &id| sum + self.sums.scores[id as usize]);
-                push(word)?;
-            }
-            at += length;
-        }
-        Ok(())
-    }
-
-    /// Takes one word that is written with its text, and returns what follows it.
-    fn take_with_text<'w>(
-        &mut self,
-        words: &'w [TokenId],
-        ticker: &mut Ticker<'_>,
-        push: &mut impl FnMut(&[TokenId]) -> Result<()>,
-    ) -> Result<&'w [TokenId]> {
-        let cut = || Error::internal("a word is cut off");
-        let &[_, bytes, ids, scores] = words.first_chunk::<HEADER>().ok_or_else(cut)?;
-        let [bytes, ids, scores] = [bytes, ids, scores].map(|count| count as usize);
-        let rest = &words[HEADER..];
-        let (text, rest) = rest.split_at_checked(bytes.div_ceil(4)).ok_or_else(cut)?;
-        let (ids, rest) = rest.split_at_checked(ids).ok_or_else(cut)?;
-        let (scores, rest) = rest.split_at_checked(scores).ok_or_else(cut)?;
-        if !scores.is_empty() && f64::from(self.sum).abs() <= self.sums.safe_sum {
-            self.sum = scores.iter().fold(self.sum, |sum, &score| sum + f32::from_bits(score));
-            push(ids)?;
-            return Ok(rest);
-        }
-        self.scratch.text.clear();
-        self.scratch.text.extend(text.iter().flat_map(|four| four.to_le_bytes()));
-        self.scratch.text.truncate(bytes);
-        self.read_text(ticker)?;
-        push(&self.scratch.ids)?;
-        Ok(rest)
-    }
-}
-
 /// Does a word begin with its only mark?
 fn has_one_mark(word: &[u8]) -> bool {
     let word = std::str::from_utf8(word).ok().and_then(|word| word.strip_prefix(MARK));
     word.is_some_and(|rest| !rest.contains(MARK))
-}
-
-fn token(vocabulary: &Vocabulary, id: TokenId) -> &[u8] {
-    let tokens = vocabulary.tokens();
-    tokens.index_of(id).map_or(&[], |index| tokens.bytes(index))
 }
