@@ -254,14 +254,23 @@ impl MissQueue {
         Ok(())
     }
 
-    /// Queues a miss to be merged with others of its width, and merges them when there are enough.
+    /// Queues a miss to be merged with others of its width, and merges them when there are enough. Repeated bytes are
+    /// merged at once.
     fn queue_merge(
         &mut self,
         miss: usize,
         merges: &CanonicalMerges,
         context: &mut MissContext<'_, '_, '_>,
     ) -> Result<()> {
-        let length = self.pending[miss].span.len();
+        let (length, start) = (self.pending[miss].span.len(), self.ids.len());
+        if length > SHORT {
+            let bytes = self.pending[miss].span.of(context.text);
+            if merges.encode_repeats(bytes, &mut context.scratch.bpe, &mut self.ids)? {
+                self.set_ids(miss, start);
+                self.insert_into_cache(miss, context.text, context.cache);
+                return Ok(());
+            }
+        }
         let width = usize::from(length > Narrow::LONGEST) + usize::from(length > Wide::LONGEST);
         self.queues[width].push(miss);
         if self.queues[width].len() == MERGES { self.merge(width, merges, context) } else { Ok(()) }

@@ -13,6 +13,7 @@
 mod build;
 mod byte_runs;
 mod matcher;
+pub(super) mod repeats;
 pub(super) mod table;
 pub(super) mod windows;
 
@@ -135,7 +136,9 @@ impl CanonicalMerges {
                 self.table.write(Narrow::symbols(&merged), output)?;
             }
             _ => {
-                windows::merge_by_windows(&self.table, pretoken, windows::MAX_WORK, scratch, ticker)?;
+                if !repeats::merge(&self.table.merges, pretoken, &mut scratch.symbols)? {
+                    windows::merge_by_windows(&self.table, pretoken, windows::MAX_WORK, scratch, ticker)?;
+                }
                 self.table.write(&scratch.symbols, output)?;
             }
         }
@@ -148,6 +151,25 @@ impl CanonicalMerges {
     /// Cost: linear, up to the first long run.
     pub fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
         self.byte_runs.encode(text, &self.table, buffer)
+    }
+
+    /// Appends the ids of a pretoken or a segment in which few bytes are [repeated often](repeats), and returns true;
+    /// returns false for others.
+    ///
+    /// # Errors
+    /// Out of memory.
+    #[inline]
+    pub fn encode_repeats(
+        &self,
+        bytes: &[u8],
+        scratch: &mut BpeScratch,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<bool> {
+        let is_merged = repeats::merge(&self.table.merges, bytes, &mut scratch.symbols)?;
+        if is_merged {
+            self.table.write(&scratch.symbols, Output { ids, ends: None })?;
+        }
+        Ok(is_merged)
     }
 
     /// Appends the ids of up to [`MERGE_BATCH`] segments that fit into rows of a width; returns the number of ids

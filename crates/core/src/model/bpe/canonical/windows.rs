@@ -16,6 +16,7 @@ use crate::model::bpe::heap;
 use crate::model::bpe::scratch::BpeScratch;
 use crate::watch::Ticker;
 
+use super::repeats;
 use super::table::{MERGE_BATCH, SymbolTable, start};
 
 /// The distance in bytes between the starts of windows that are merged side by side: for symbols of up to [`SHORT`]
@@ -194,9 +195,11 @@ impl Prefix<'_> {
             [merged] = Widest::merge(cpu::level(), &self.table.merges, [widest_input(window)]);
             Widest::symbols(&merged)
         } else {
-            start(window, &mut scratch.symbols)?;
-            heap::merge(&self.table.merges, scratch, ticker)?;
-            heap::compact(scratch);
+            if !repeats::merge(&self.table.merges, window, &mut scratch.symbols)? {
+                start(window, &mut scratch.symbols)?;
+                heap::merge(&self.table.merges, scratch, ticker)?;
+                heap::compact(scratch);
+            }
             &scratch.symbols
         };
         let count = self.kept.len();

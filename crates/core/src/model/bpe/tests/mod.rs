@@ -3,6 +3,7 @@ pub(crate) mod canonical;
 mod dropout;
 mod fields;
 mod matcher;
+mod repeats;
 mod sentencepiece;
 mod windows;
 
