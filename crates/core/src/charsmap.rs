@@ -114,14 +114,26 @@ impl Charsmap {
         byte != 0 && self.step(self.root, byte).is_some()
     }
 
+    /// Is this byte a key, or may one begin with it and another ASCII byte?
+    pub fn has_key_of_ascii_from(&self, byte: u8) -> bool {
+        let Some(at) = Some(byte).filter(|&byte| byte != 0).and_then(|byte| self.step(self.root, byte))
+        else {
+            return false;
+        };
+        let unit = self.units[at];
+        has_leaf(unit) || (1..0x80).any(|next| self.step(at ^ offset(unit), next).is_some())
+    }
+
     /// The replacement of the shortest key that `text` starts with.
     pub fn shortest(&self, text: &[u8]) -> Option<&str> {
         self.keys(text).next().map(|(_, replacement)| replacement)
     }
 
     /// The length of the longest key that `text` starts with, and its replacement.
+    #[inline]
     pub fn longest(&self, text: &[u8]) -> Option<(usize, &str)> {
-        self.keys(text).last()
+        let (length, leaf) = self.leaves(text).last()?;
+        Some((length, self.replacement(leaf)?))
     }
 
     /// Could `text` be the start of a longer key?
@@ -252,6 +264,12 @@ impl Charsmap {
 
     /// The keys that are prefixes of `text`, shortest first.
     fn keys(&self, text: &[u8]) -> impl Iterator<Item = (usize, &str)> {
+        self.leaves(text).filter_map(|(length, leaf)| Some((length, self.replacement(leaf)?)))
+    }
+
+    /// The lengths of the keys that are prefixes of `text`, shortest first, and the units that have their values.
+    #[inline]
+    fn leaves(&self, text: &[u8]) -> impl Iterator<Item = (usize, u32)> {
         let mut base = self.root;
         // Keys are zero-terminated, so no key contains a zero byte.
         let bytes = text.iter().copied().take_while(|&byte| byte != 0).enumerate();
@@ -260,10 +278,10 @@ impl Charsmap {
                 let at = self.step(base, byte)?;
                 let unit = self.units[at];
                 base = at ^ offset(unit);
-                Some(has_leaf(unit).then(|| (i + 1, base)))
+                Some(has_leaf(unit).then(|| Some((i + 1, *self.units.get(base)?))))
             })
             .flatten()
-            .filter_map(|(length, base)| Some((length, self.replacement(*self.units.get(base)?)?)))
+            .flatten()
     }
 
     /// The unit for `byte` in the group of units at `base`.

@@ -9,7 +9,7 @@
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
 use super::outcome::Outcome;
-use crate::aligned::{AlignedText, Rewritten};
+use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::charsmap::Charsmap;
 use crate::description::SentencePieceRules;
 use crate::error::{Defect, Error, Result};
@@ -18,6 +18,19 @@ use crate::watch::Ticker;
 
 const SPACE: &str = " ";
 const MARK: &str = "\u{2581}";
+const MARK_CHAR: char = '\u{2581}';
+
+/// What is known of a place by its first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FirstByte {
+    /// No key and no symbol begins with this ASCII character, so it is kept.
+    Kept,
+    /// It is kept before another ASCII character and at the end. Most letters are: with a combining mark after them
+    /// they are replaced.
+    KeptBeforeAscii,
+    /// The text may change here.
+    Other,
+}
 
 /// The compiled rules.
 #[derive(Debug)]
@@ -25,9 +38,7 @@ const MARK: &str = "\u{2581}";
 pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     user_defined: Option<AhoCorasick>,
-    /// The bytes at which the text may change: the first bytes of keys and symbols, the space, and
-    /// all that are not ASCII.
-    is_of_interest: [bool; 256],
+    first_bytes: [FirstByte; 256],
     add_dummy_prefix: bool,
     remove_extra_whitespaces: bool,
     escape_whitespaces: bool,
@@ -50,16 +61,20 @@ impl SentencePiece {
         } else {
             None
         };
-        let mut is_of_interest = [true; 256];
-        for byte in 0..0x80 {
-            is_of_interest[usize::from(byte)] = byte == b' '
-                || map.as_ref().is_some_and(|map| map.has_key_from(byte))
-                || symbols().any(|symbol| symbol.as_bytes()[0] == byte);
+        let mut first_bytes = [FirstByte::Other; 256];
+        for (byte, first) in (0..0x80).zip(&mut first_bytes) {
+            if byte != b' ' && !symbols().any(|symbol| symbol.as_bytes()[0] == byte) {
+                *first = match &map {
+                    Some(map) if map.has_key_of_ascii_from(byte) => FirstByte::Other,
+                    Some(map) if map.has_key_from(byte) => FirstByte::KeptBeforeAscii,
+                    _ => FirstByte::Kept,
+                };
+            }
         }
         Ok(Self {
             map,
             user_defined,
-            is_of_interest,
+            first_bytes,
             add_dummy_prefix: rules.add_dummy_prefix,
             remove_extra_whitespaces: rules.remove_extra_whitespaces,
             escape_whitespaces: rules.escape_whitespaces,
@@ -90,11 +105,10 @@ impl SentencePiece {
         let text = from.text;
         let mut at = 0;
         if self.remove_extra_whitespaces {
-            while at < text.len() {
-                let (new, length) = self.place(text, at);
-                if new != SPACE {
-                    break;
-                }
+            while at < text.len()
+                && !self.keeps(text.as_bytes(), at)
+                && let (SPACE, length) = self.place(text, at)
+            {
                 ticker.spend(8)?;
                 at += length;
             }
@@ -103,6 +117,8 @@ impl SentencePiece {
             return Ok(if at == 0 { Outcome::Same } else { Outcome::Part(Span::new(at, at)) });
         }
         let space = if self.escape_whitespaces { MARK } else { SPACE };
+        // To look for a character takes much less time than to look for a string.
+        let space_char = if self.escape_whitespaces { MARK_CHAR } else { ' ' };
         to.start(from);
         // The source position of the spaces at the end of the new text, if there are any.
         let mut trailing = None;
@@ -112,14 +128,11 @@ impl SentencePiece {
         }
         let mut follows_space = self.remove_extra_whitespaces;
         let mut escaped = String::new();
+        let is_tracked = !matches!(from.origins, Origins::Untracked);
         while at < text.len() {
             ticker.spend(16)?;
-            let byte = text.as_bytes()[at];
-            if !self.is_of_interest[usize::from(byte)] {
-                let length = 1 + text.as_bytes()[at + 1..]
-                    .iter()
-                    .take_while(|&&byte| !self.is_of_interest[usize::from(byte)])
-                    .count();
+            let length = self.kept_length(text, at, is_tracked);
+            if length > 0 {
                 ticker.spend(length)?;
                 to.keep(from, Span::new(at, at + length));
                 (follows_space, trailing) = (false, None);
@@ -143,10 +156,10 @@ impl SentencePiece {
                 } else {
                     new
                 };
-                let is_all_space = new.trim_start_matches(space).is_empty();
+                let is_all_space = new.chars().all(|c| c == space_char);
                 trailing = match trailing {
                     Some(start) if is_all_space => Some(start),
-                    _ => new.ends_with(space).then_some(at),
+                    _ => new.ends_with(space_char).then_some(at),
                 };
                 to.put_at_end(new, from, range);
             }
@@ -154,7 +167,7 @@ impl SentencePiece {
             follows_space &= self.remove_extra_whitespaces;
         }
         if self.remove_extra_whitespaces {
-            let length = to.piece().text.trim_end_matches(space).len();
+            let length = to.piece().text.trim_end_matches(space_char).len();
             to.truncate(length);
             at = trailing.unwrap_or(at);
         }
@@ -162,6 +175,44 @@ impl SentencePiece {
             to.put(space, from, Span::new(at, at));
         }
         Ok(Outcome::New)
+    }
+
+    /// The number of bytes from `at` on that are kept as they are, as far as that is told at once. A space is never among
+    /// them. If origins are tracked, only ASCII is: in a character of several bytes, the last byte stands for all.
+    #[inline]
+    fn kept_length(&self, text: &str, at: usize, is_tracked: bool) -> usize {
+        let bytes = text.as_bytes();
+        let mut end = at;
+        while let Some(&byte) = bytes.get(end) {
+            if self.keeps(bytes, end) {
+                end += 1;
+            } else if byte.is_ascii()
+                || is_tracked
+                || self.user_defined.is_some()
+                || self.has_key_at(text, end)
+            {
+                break;
+            } else {
+                end += text[end..].chars().next().map_or(1, char::len_utf8);
+            }
+        }
+        end - at
+    }
+
+    /// Is the character at `at` kept, as two bytes tell?
+    #[inline]
+    fn keeps(&self, text: &[u8], at: usize) -> bool {
+        match self.first_bytes[usize::from(text[at])] {
+            FirstByte::Kept => true,
+            FirstByte::KeptBeforeAscii => text.get(at + 1).is_none_or(u8::is_ascii),
+            FirstByte::Other => false,
+        }
+    }
+
+    /// Is there a key at this place?
+    #[inline]
+    fn has_key_at(&self, text: &str, at: usize) -> bool {
+        self.map.as_ref().is_some_and(|map| map.shortest(&text.as_bytes()[at..]).is_some())
     }
 
     /// The replacement of the text at `at`, and the number of bytes that it replaces.

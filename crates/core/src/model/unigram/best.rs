@@ -84,8 +84,8 @@ impl Unigram {
             let (mut best, mut by) = (f64::NEG_INFINITY, None);
             let mut counts_as_at = end;
             let newest = if SINGLE { restarts.newest() } else { 0 };
-            edges.for_each(|edge, start| {
-                let sum = rounded(SINGLE, self.score(edge) + sums.get(start));
+            edges.for_each(|edge, start, score| {
+                let sum = rounded(SINGLE, score + sums.get(start));
                 if SINGLE && counts_as_at < newest {
                     best = restarts.carry(best, counts_as_at, start);
                 }

@@ -64,7 +64,7 @@ impl Unigram {
         let mut spent = 0;
         self.for_each_place(text, |end, edges| {
             let (mut total, mut drawn) = (f64::NEG_INFINITY, None);
-            edges.for_each(|edge, start| {
+            edges.for_each(|edge, start, _| {
                 let weight = alpha * self.score_over_all_paths(edge) + sums.get(start);
                 total = log_add(total, weight);
                 let Some(random) = &mut random else { return };

@@ -158,7 +158,7 @@ impl Unigram {
             }
             visit(
                 end,
-                IncomingEdges { edges: &self.edges, longest: self.automaton.longest(state), char_start, end },
+                IncomingEdges { model: self, longest: self.automaton.longest(state), char_start, end },
             )?;
             char_start = end;
         }
@@ -205,27 +205,27 @@ impl Unigram {
 /// The edges that end at a place.
 #[derive(Clone, Copy)]
 pub(super) struct IncomingEdges<'a> {
-    edges: &'a [Edge],
+    model: &'a Unigram,
     longest: u32,
     char_start: usize,
     end: usize,
 }
 
 impl IncomingEdges<'_> {
-    /// Calls `visit` for each edge with its index, or [`UNKNOWN`], and its start, the longest edge first. If the
-    /// last character is no token, its edge comes last.
+    /// Calls `visit` for each edge with its index, or [`UNKNOWN`], its start, and its score on the best path, the
+    /// longest edge first. If the last character is no token, its edge comes last.
     #[inline]
-    pub(super) fn for_each(self, mut visit: impl FnMut(u32, usize)) {
+    pub(super) fn for_each(self, mut visit: impl FnMut(u32, usize, f64)) {
         let mut start = self.end;
         let mut at = self.longest;
         while at != NO_KEY {
-            let edge = &self.edges[at as usize];
+            let edge = self.model.edges[at as usize];
             start = self.end - edge.length as usize;
-            visit(at, start);
+            visit(at, start, edge.score);
             at = edge.shorter;
         }
         if start != self.char_start {
-            visit(UNKNOWN, self.char_start);
+            visit(UNKNOWN, self.char_start, self.model.unk_score);
         }
     }
 }

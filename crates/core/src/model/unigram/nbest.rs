@@ -141,7 +141,7 @@ impl<'a> Lattice<'a> {
             let mut best: Option<Hypothesis> = None;
             // At most one edge of each length ends here.
             try_alloc::reserve(&mut lattice.edges, model.automaton.longest_key() + 1)?;
-            incoming.for_each(|edge, start| {
+            incoming.for_each(|edge, start, _| {
                 let score = lattice.best[start].score + scores(edge);
                 if best.is_none_or(|best| score.total_cmp(&best.score) == Ordering::Greater) {
                     best = Some(Hypothesis { score, edge: to_u32(lattice.edges.len()), rank: 0 });

@@ -153,8 +153,8 @@ impl Unigram {
         let mut characters = 0;
         self.for_each_place(word, |end, edges| {
             let (mut best, mut second, mut by) = (f64::NEG_INFINITY, f64::NEG_INFINITY, UNKNOWN);
-            edges.for_each(|edge, start| {
-                let sum = self.score(edge) + sums.get(start);
+            edges.for_each(|edge, start, score| {
+                let sum = score + sums.get(start);
                 if sum > best {
                     (second, best, by) = (best, sum, edge);
                 } else {
@@ -182,6 +182,7 @@ impl Unigram {
 
 /// Does a word begin with its only mark?
 fn has_one_mark(word: &[u8]) -> bool {
-    let word = std::str::from_utf8(word).ok().and_then(|word| word.strip_prefix(MARK));
-    word.is_some_and(|rest| !rest.contains(MARK))
+    let mark = MARK.as_bytes();
+    let is_mark = |(at, &byte): (usize, &u8)| byte == mark[0] && word[at..].starts_with(mark);
+    word.iter().enumerate().filter(|&place| is_mark(place)).map(|(at, _)| at).eq([0])
 }

@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
 use super::charsmap::blob;
 use super::*;
 use crate::description::SentencePieceRules;
@@ -66,4 +70,79 @@ fn the_flags_do_what_they_say() {
     check_bytes(&steps, "a  b ", " a b", &[0, 0, 1, 3, 4]);
     let steps = normalizer(|rules| rules.add_dummy_prefix = false);
     check_bytes(&steps, " a", "a", &[1, 2]);
+}
+
+/// Normalizes place by place.
+fn by_places(rules: &SentencePieceRules, keys: &[(String, String)], text: &str) -> String {
+    let place = |rest: &str| -> (usize, String) {
+        let symbols = rules.user_defined.iter().filter(|symbol| rest.starts_with(symbol.as_str()));
+        if let Some(symbol) = symbols.max_by_key(|symbol| symbol.len()) {
+            return (symbol.len(), symbol.clone());
+        }
+        let found = keys.iter().filter(|(key, _)| rest.starts_with(key.as_str()));
+        let first = rest.chars().next().unwrap();
+        found
+            .max_by_key(|(key, _)| key.len())
+            .map_or_else(|| (first.len_utf8(), first.to_string()), |(key, new)| (key.len(), new.clone()))
+    };
+    let space = if rules.escape_whitespaces { "▁" } else { " " };
+    let (mut at, mut normalized) = (0, String::new());
+    while rules.remove_extra_whitespaces && at < text.len() && place(&text[at..]).1 == " " {
+        at += place(&text[at..]).0;
+    }
+    if at == text.len() {
+        return normalized;
+    }
+    if rules.add_dummy_prefix && !rules.treat_whitespace_as_suffix {
+        normalized.push_str(space);
+    }
+    let mut follows_space = rules.remove_extra_whitespaces;
+    while at < text.len() {
+        let (length, new) = place(&text[at..]);
+        let new = if follows_space { new.trim_start_matches(' ') } else { &new };
+        normalized.push_str(&new.replace(' ', space));
+        follows_space =
+            rules.remove_extra_whitespaces && if new.is_empty() { follows_space } else { new.ends_with(' ') };
+        at += length;
+    }
+    while rules.remove_extra_whitespaces && normalized.ends_with(space) {
+        normalized.truncate(normalized.len() - space.len());
+    }
+    if rules.add_dummy_prefix && rules.treat_whitespace_as_suffix {
+        normalized.push_str(space);
+    }
+    normalized
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn what_is_kept_at_once_is_what_is_kept_place_by_place(
+        keys in prop::collection::btree_map("[abc é\u{301}▁中]{1,3}", prop_oneof!["[a é▁]{0,2}", Just(" ".to_owned())], 0..5),
+        symbols in prop::collection::vec("[ab é中]{1,2}", 0..2),
+        flags in any::<[bool; 5]>(),
+        texts in prop::collection::vec("[abc é\u{301}▁中]{0,12}", 1..8),
+    ) {
+        let keys: Vec<(String, String)> = keys.into_iter().collect();
+        let entries: Vec<(&str, &str)> = keys.iter().map(|(key, new)| (&**key, &**new)).collect();
+        let rules = SentencePieceRules {
+            charsmap: if keys.is_empty() { Arc::default() } else { blob(&entries).into() },
+            user_defined: if flags[0] { symbols } else { Vec::new() },
+            add_dummy_prefix: flags[1],
+            remove_extra_whitespaces: flags[2],
+            escape_whitespaces: flags[3],
+            treat_whitespace_as_suffix: flags[4],
+        };
+        let normalizers = compiled(&[Normalizer::SentencePiece(rules.clone())]).unwrap();
+        for text in &texts {
+            let want = by_places(&rules, &keys, text);
+            for origins in [Origins::Same(0), Origins::Untracked] {
+                let mut buffers = Default::default();
+                let piece = AlignedText { text, origins };
+                let got = normalizers.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched)).unwrap();
+                prop_assert_eq!(got.text, &want, "{:?} {:?}", text, &rules);
+            }
+        }
+    }
 }
