@@ -130,6 +130,7 @@ impl Engine {
     ///
     /// # Errors
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
+    #[inline]
     pub fn recognizer(&self, special: &Special) -> Result<Recognizer<'_>> {
         let stages = &self.stages;
         Recognizer::new(

@@ -3,7 +3,6 @@
 //! In: a text and the policy of the call. Out: the added tokens of the text, and the text between them. A token
 //! that the policy does not allow must never be recognised; nor may a guarded token, which is special or protected,
 //! if its literal holds an untrusted byte.
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use tokenmill_kernels::{MadeOnce, sorting};
@@ -66,14 +65,22 @@ pub struct Recognizer<'a> {
 
 /// The added tokens of one pass that a call recognises.
 pub(super) struct RecognizedSet<'a> {
-    pub(super) set: Cow<'a, AddedSet>,
+    all: &'a AddedSet,
+    /// Some of them, if the policy allows only some.
+    allowed: Option<Box<AddedSet>>,
     /// The longest unguarded token that each literal begins with. Made when the first literal is dropped.
     unguarded: MadeOnce<LongestOf>,
 }
 
-impl<'a> From<Cow<'a, AddedSet>> for RecognizedSet<'a> {
-    fn from(set: Cow<'a, AddedSet>) -> Self {
-        Self { set, unguarded: MadeOnce::new() }
+impl<'a> RecognizedSet<'a> {
+    #[inline]
+    fn new(all: &'a AddedSet) -> Self {
+        Self { all, allowed: None, unguarded: MadeOnce::new() }
+    }
+
+    #[inline]
+    pub(super) fn set(&self) -> &AddedSet {
+        self.allowed.as_deref().unwrap_or(self.all)
     }
 }
 
@@ -157,6 +164,7 @@ impl<'a> Recognizer<'a> {
     ///
     /// # Errors
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
+    #[inline]
     pub(super) fn new(
         (first, second): (&'a AddedSet, &'a AddedSet),
         literals: &'a LiteralMatcher,
@@ -164,21 +172,21 @@ impl<'a> Recognizer<'a> {
         unk: Option<TokenId>,
         special: &Special,
     ) -> Result<Self> {
-        let (mut in_raw, mut in_normalized) = (Cow::Borrowed(first), Cow::Borrowed(second));
+        let (mut in_raw, mut in_normalized) = (RecognizedSet::new(first), RecognizedSet::new(second));
         if let Special::Only(allowed) = special {
             let known: HashSet<&str> = first.special_contents().chain(second.special_contents()).collect();
             if let Some(unknown) = allowed.iter().find(|content| !known.contains(content.as_str())) {
                 return Err(Error::special(unknown.clone(), "this tokenizer has no such special token"));
             }
-            in_raw = Cow::Owned(first.allowed(allowed)?);
-            in_normalized = Cow::Owned(second.allowed(allowed)?);
+            in_raw.allowed = Some(Box::new(first.allowed(allowed)?));
+            in_normalized.allowed = Some(Box::new(second.allowed(allowed)?));
         }
         Ok(Self {
             special: literals,
             vocabulary,
             unk,
-            in_raw: in_raw.into(),
-            in_normalized: in_normalized.into(),
+            in_raw,
+            in_normalized,
             protected: Vec::new(),
             forgeable: Vec::new(),
             skips_special: matches!(special, Special::Text | Special::Raise),
@@ -226,8 +234,8 @@ impl<'a> Recognizer<'a> {
             special: self.special,
             vocabulary: self.vocabulary,
             unk: self.unk,
-            in_raw: Cow::Borrowed(&*self.in_raw.set).into(),
-            in_normalized: Cow::Borrowed(&*self.in_normalized.set).into(),
+            in_raw: RecognizedSet::new(self.in_raw.set()),
+            in_normalized: RecognizedSet::new(self.in_normalized.set()),
             forgeable: protected.iter().copied().filter(may_be_given).collect(),
             protected,
             skips_special: self.skips_special,
@@ -267,12 +275,13 @@ impl<'a> Recognizer<'a> {
 
     /// Are the origins of normalized text needed, so that no guarded token is recognised in untrusted text?
     pub(super) fn guards_normalized(&self) -> bool {
-        self.searches_normalized() && self.in_normalized.set.tokens.iter().any(|token| self.is_guarded(token))
+        self.searches_normalized()
+            && self.in_normalized.set().tokens.iter().any(|token| self.is_guarded(token))
     }
 
     /// May a token be recognised in normalized text?
     pub(super) fn searches_normalized(&self) -> bool {
-        let set = &self.in_normalized.set;
+        let set = self.in_normalized.set();
         !(set.is_empty() || self.skips_special && set.has_only_special())
     }
 
@@ -286,7 +295,7 @@ impl<'a> Recognizer<'a> {
         ticker: &mut Ticker<'_>,
         mut emit: impl FnMut(TextPart<TokenId>, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
-        let set: &AddedSet = &recognized.set;
+        let set = recognized.set();
         if set.is_empty() || (self.skips_special && set.has_only_special()) {
             let whole = TextPart::Ordinary(Span::new(0, text.text.len()));
             return if text.text.is_empty() { Ok(()) } else { emit(whole, ticker) };
@@ -336,7 +345,7 @@ impl<'a> Recognizer<'a> {
         is_untrusted: &dyn Fn(Span) -> bool,
         (index, found): (usize, Span),
     ) -> Choice {
-        let set = &recognized.set;
+        let set = recognized.set();
         let span = |index: usize| Span::new(found.start, found.start + set.tokens[index].literal.len());
         let prefixes = set.prefixes();
         let unguarded = recognized

@@ -220,7 +220,7 @@ impl<'a> Pass<'a> {
         recognized: &RecognizedSet<'_>,
         pieces: &[AlignedText<'t>],
     ) -> Result<Option<Vec<AlignedText<'t>>>> {
-        let found = if recognized.set.is_empty() {
+        let found = if recognized.set().is_empty() {
             Some(pieces.to_vec())
         } else {
             self.run_stage(ADDED, true, |ticker, found: &mut Vec<AlignedText<'t>>| {

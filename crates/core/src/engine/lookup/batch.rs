@@ -102,8 +102,9 @@ impl LookupBatch {
     /// Begins a new text.
     pub(super) fn begin_text(&mut self, text: &[u8]) {
         self.level = cpu::level();
-        let rest = text.get(PREFETCH_BYTES..).unwrap_or_default();
-        self.rest = Prefetcher::new(rest).paced(rest.len(), rest.len());
+        let ahead =
+            text.get(PREFETCH_BYTES..).map(|rest| Prefetcher::new(rest).paced(rest.len(), rest.len()));
+        self.rest = ahead.unwrap_or_default();
         self.discard();
         self.restart(0);
     }
