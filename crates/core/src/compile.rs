@@ -300,7 +300,7 @@ mod tests {
                 let patience = Patience { left: AtomicUsize::new(left) };
                 let description = numbers(100_000, with_bytes);
                 let error = compile_watched(description, &Hooks::default(), &patience).err();
-                (error.map(|error| error.kind), left - patience.left.load(Ordering::Relaxed))
+                (error.map(Error::into_kind), left - patience.left.load(Ordering::Relaxed))
             };
             let (error, polls) = compile(all);
             assert!(error.is_none());

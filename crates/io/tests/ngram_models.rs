@@ -119,9 +119,12 @@ fn every_damaged_file_is_refused_or_found() {
 
 #[test]
 fn other_files_are_named_as_such() {
-    let kind = |bytes: &[u8]| match loaded(&Temporary::new("other").with(bytes).0).unwrap_err() {
-        Error { kind: Kind::Format { defect, .. }, path: Some(_), .. } => defect.as_str(),
-        other => panic!("{other}"),
+    let kind = |bytes: &[u8]| {
+        let error = loaded(&Temporary::new("other").with(bytes).0).unwrap_err();
+        match (&error.kind, &error.path) {
+            (Kind::Format { defect, .. }, Some(_)) => defect.as_str(),
+            _ => panic!("{error}"),
+        }
     };
     assert_eq!(kind(b"{}  "), "wrong-kind");
     assert_eq!(kind(b""), "wrong-kind");

@@ -21,7 +21,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     let facts = PyDict::new(py);
     let path = error.path.as_ref().map(|path| path.display().to_string());
     let field = error.field.to_string();
-    let class = match error.kind {
+    let class = match error.into_kind() {
         Kind::Format { defect, reason, limit } => {
             facts.set_item("path", path)?;
             facts.set_item("field", field)?;

@@ -2,7 +2,7 @@
 use tokenmill_kernels::try_alloc;
 
 use crate::engine::{Encoding, Engine, Recognizer, Special, Text, UntrustedRanges};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::ids::TokenId;
 use crate::postprocess::Slot;
 use crate::watch::Ticker;
@@ -129,15 +129,13 @@ impl<'a> Both<'a> {
 pub(super) fn settled<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(Error {
-            kind:
-                Kind::UnknownToken { .. }
-                | Kind::Pattern { .. }
-                | Kind::SpecialToken { .. }
-                | Kind::Vocabulary { .. }
-                | Kind::Format { .. },
-            ..
-        }) => Ok(None),
-        Err(error) => Err(error),
+        Err(error) => match error.kind {
+            Kind::UnknownToken { .. }
+            | Kind::Pattern { .. }
+            | Kind::SpecialToken { .. }
+            | Kind::Vocabulary { .. }
+            | Kind::Format { .. } => Ok(None),
+            _ => Err(error),
+        },
     }
 }

@@ -106,7 +106,7 @@ mod tests {
     use crate::error::Kind;
 
     fn limit(result: Result<()>) -> u64 {
-        match result.unwrap_err().kind {
+        match result.unwrap_err().into_kind() {
             Kind::Format { limit: Some(limit), .. } => limit,
             other => panic!("{other:?}"),
         }

@@ -5,6 +5,7 @@
 mod defect;
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 pub use defect::Defect;
@@ -14,9 +15,14 @@ use tokenmill_kernels::image::ImageError;
 /// A result of this library.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error: what happened, in which file and where in it.
+/// An error: what happened, in which file and where in it. In a box, because results are returned for each batch of
+/// lookups and each call: as large as the fields, they would be copied from function to function.
 #[derive(Debug)]
-pub struct Error {
+pub struct Error(Box<ErrorFields>);
+
+/// The fields of an [`Error`].
+#[derive(Debug)]
+pub struct ErrorFields {
     /// The kind, with its data.
     pub kind: Kind,
     /// The file in which it happened, filled in by the module that opened it.
@@ -208,7 +214,21 @@ impl fmt::Display for FieldPath {
 
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
-        Self { kind, path: None, field: FieldPath::default() }
+        Self(Box::new(ErrorFields { kind, path: None, field: FieldPath::default() }))
+    }
+}
+
+impl Deref for Error {
+    type Target = ErrorFields;
+
+    fn deref(&self) -> &ErrorFields {
+        &self.0
+    }
+}
+
+impl DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut ErrorFields {
+        &mut self.0
     }
 }
 
@@ -259,6 +279,11 @@ impl From<std::io::Error> for Error {
 }
 
 impl Error {
+    /// The kind, without the file and the place in it.
+    pub fn into_kind(self) -> Kind {
+        self.0.kind
+    }
+
     /// A defect of a file or table.
     pub fn format(defect: Defect, reason: impl Into<String>) -> Self {
         Kind::Format { defect, reason: reason.into(), limit: None }.into()

@@ -236,7 +236,7 @@ mod tests {
         let mut described = described(&["ab", "##c"].map(str::to_owned), "##", 5);
         described.unk = None;
         for (text, symbol, place) in [("abçc", "ç", 2), ("b", "b", 0), ("abcccc", "abcccc", 0)] {
-            match encode(&described, text).unwrap_err().kind {
+            match encode(&described, text).unwrap_err().into_kind() {
                 Kind::UnknownToken { symbol: found, position } => {
                     assert_eq!((found.as_str(), position), (symbol, Place::Byte(place)));
                 }

@@ -220,7 +220,8 @@ fn a_corpus_without_sentences_or_words_ends_too() {
 #[test]
 fn what_cannot_be_learned_from_is_refused() {
     let engine = engine();
-    let error = |ids: &[TokenId]| NGramModel::train(&engine, ids, Order::Two, &Unwatched).unwrap_err().kind;
+    let error =
+        |ids: &[TokenId]| NGramModel::train(&engine, ids, Order::Two, &Unwatched).unwrap_err().into_kind();
     assert!(matches!(error(&[]), Kind::Training { .. }));
     assert!(matches!(error(&[1, 300]), Kind::Vocabulary { id: Some(300), .. }));
     let model = train(&[1, 2], Order::Two);

@@ -128,14 +128,15 @@ pub(super) fn not_beside(path: &Path, other: &Path) -> Error {
 }
 
 /// Explains a missing merges.txt where only its content made a file a vocab.json.
-fn of_a_pair(path: &Path, error: Error) -> Error {
+fn of_a_pair(path: &Path, mut error: Error) -> Error {
     let Kind::Format { defect: Defect::Missing, reason, .. } = &error.kind else { return error };
     if path.file_name() == Some(OsStr::new("vocab.json")) {
         return error;
     }
     let reason =
         format!("the file has no \"model\", as a tokenizer.json has, and is read as a vocab.json: {reason}");
-    Error { kind: Kind::Format { defect: Defect::Missing, reason, limit: None }, ..error }
+    error.kind = Kind::Format { defect: Defect::Missing, reason, limit: None };
+    error
 }
 
 /// The reason to doubt a file: it has the name of a published file, but another sha256.

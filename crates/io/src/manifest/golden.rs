@@ -98,12 +98,12 @@ impl Question {
     /// # Errors
     /// As [`Engine::encode`] and [`Engine::decode`], but for characters that the vocabulary cannot spell.
     pub(super) fn answer(&self, engine: &Engine, watch: &dyn Watch) -> Result<Answer> {
-        match self.encode(engine, watch) {
-            Err(Error { kind: Kind::UnknownToken { symbol, .. }, .. }) => {
-                Ok(Answer { unknown_token: Some(symbol), ..Answer::default() })
+        self.encode(engine, watch).or_else(|error| match &error.kind {
+            Kind::UnknownToken { symbol, .. } => {
+                Ok(Answer { unknown_token: Some(symbol.clone()), ..Answer::default() })
             }
-            answer => answer,
-        }
+            _ => Err(error),
+        })
     }
 
     fn encode(&self, engine: &Engine, watch: &dyn Watch) -> Result<Answer> {

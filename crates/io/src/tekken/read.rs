@@ -127,7 +127,7 @@ fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
         return Err(in_config(Error::format(Defect::Version, reason), "version"));
     }
     let split = Split::Pattern(config.pattern.clone());
-    Splitter::compile(&split).map_err(|error| match error.kind {
+    Splitter::compile(&split).map_err(|error| match &error.kind {
         Kind::Pattern { pattern, reason, .. } => {
             in_config(Error::format(Defect::Pattern, format!("{pattern:?}: {reason}")), "pattern")
         }

@@ -27,7 +27,7 @@ fn read_regex(regex: &str) -> Result<String> {
         let split = Split::Pattern(regex.clone());
         Splitter::compile(&split).map(|_| regex)
     });
-    compiled.map_err(|error| match error.kind {
+    compiled.map_err(|error| match &error.kind {
         // The file is at fault, not a pattern of the caller.
         Kind::Pattern { reason, .. } => Error::format(Defect::Pattern, format!("{regex:?}: {reason}")),
         _ => error,

@@ -91,7 +91,7 @@ fn tokens_that_are_not_special_are_dropped_only_if_they_are_protected() {
     let recognizer = engine.recognizer(&Special::Raise).unwrap();
     let ranges = UntrustedRanges::new([Span::new(0, 3)]).unwrap();
     let raised = engine.find_added(Text::Str("<s>"), &recognizer, &ranges, &Unwatched).unwrap_err();
-    assert!(matches!(raised.kind, Kind::SpecialToken { token, .. } if token == "<s>"));
+    assert!(matches!(raised.into_kind(), Kind::SpecialToken { token, .. } if token == "<s>"));
     let unknown = recognizer.protecting(&[5]).err().unwrap();
     assert!(matches!(unknown.kind, Kind::Vocabulary { id: Some(5), .. }));
 }

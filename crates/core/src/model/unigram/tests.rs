@@ -150,7 +150,7 @@ fn only_what_is_needed_is_an_error() {
     let fixture = Fixture::new(&description);
     assert_eq!(fixture.encode("abb").0, [0, 1]);
     let error = fixture.try_encode("abéaba").unwrap_err();
-    match error.kind {
+    match error.into_kind() {
         Kind::UnknownToken { symbol, position } => {
             assert_eq!((symbol.as_str(), position), ("é", Place::Byte(2)));
         }

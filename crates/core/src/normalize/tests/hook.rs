@@ -108,7 +108,7 @@ fn pieces_that_cannot_be_are_refused_where_they_stand() {
     let refused = |pieces: &[(&str, usize, usize)]| {
         let pieces: Vec<_> = pieces.iter().map(|&(text, start, end)| (text.to_owned(), start, end)).collect();
         let error = through("éab", move |_| Ok(Normalized::Pieces(pieces.clone()))).unwrap_err();
-        let Kind::Hook { name, position, reason } = error.kind else { panic!("{error}") };
+        let Kind::Hook { name, position, reason } = error.into_kind() else { panic!("another kind") };
         assert_eq!(name.as_deref(), Some("h"));
         (position, reason)
     };

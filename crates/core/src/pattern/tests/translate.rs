@@ -5,7 +5,7 @@ use crate::pattern::{from_portable, portable};
 use proptest::prelude::*;
 
 fn position(result: Result<String>) -> Option<usize> {
-    match result.unwrap_err().kind {
+    match result.unwrap_err().into_kind() {
         Kind::Pattern { position, reason, .. } => {
             assert!(reason.contains("cannot be translated"), "{reason}");
             position

@@ -50,7 +50,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
         (pieces(&["é", "b", "a"]), 14, "piece 2, \"a\", does not stand"),
     ] {
         let error = cut_by(cuts.clone(), "éab").unwrap_err();
-        let Kind::Hook { name: None, position, reason } = error.kind else { panic!("{error}") };
+        let Kind::Hook { name: None, position, reason } = error.into_kind() else { panic!("another kind") };
         assert_eq!(position, Some(Place::Byte(place)), "{cuts:?}");
         assert!(reason.contains(says), "{reason}");
     }

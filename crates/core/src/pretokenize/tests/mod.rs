@@ -193,7 +193,7 @@ fn an_error_of_a_pattern_says_where_in_the_callers_text() {
     let steps = [literal("-", Behavior::Isolated, false), metaspace(PrependScheme::Always, false), hard];
     let text = format!("éé-{}b", "a".repeat(30_000));
     let error = cut_from(&steps, AlignedText::original(&text, 10)).unwrap_err();
-    match error.kind {
+    match error.into_kind() {
         Kind::Pattern { searched_from: Some(Place::Byte(at)), .. } => assert_eq!(at, 15),
         other => panic!("another kind: {other:?}"),
     }

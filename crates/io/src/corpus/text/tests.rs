@@ -70,7 +70,7 @@ fn strict_names_the_file_and_the_first_bad_byte() {
     for documents in [Documents::File, Documents::Lines] {
         let error = one(b"good\nb\xc3\xa9\xffd\n\xff", documents, Errors::Strict).unwrap_err();
         assert!(matches!(error.kind, Kind::Training { byte: Some(8), .. }), "{error}");
-        assert!(error.path.is_some_and(|path| path.ends_with("a.txt")));
+        assert!(error.path.as_ref().is_some_and(|path| path.ends_with("a.txt")));
         let cut = one(b"good\n\xe2\x82", documents, Errors::Strict).unwrap_err();
         assert!(matches!(cut.kind, Kind::Training { byte: Some(5), .. }), "{cut}");
     }

@@ -105,7 +105,7 @@ proptest! {
 
 #[test]
 fn each_defect_is_named() {
-    let defect = |bytes: &[u8]| match read(bytes).unwrap_err().kind {
+    let defect = |bytes: &[u8]| match read(bytes).unwrap_err().into_kind() {
         tokenmill_core::error::Kind::Format { defect, .. } => defect,
         other => panic!("{other:?}"),
     };

@@ -120,7 +120,7 @@ proptest! {
         for text in texts {
             match (compiled.spell(&text), model.twin(&text)) {
                 (Ok(ours), Ok(want)) => prop_assert_eq!(ours, want, "{}", text),
-                (Err(error), Err(at)) => match error.kind {
+                (Err(error), Err(at)) => match error.into_kind() {
                     Kind::UnknownToken { position, .. } => prop_assert_eq!(position, Place::Byte(at)),
                     other => prop_assert!(false, "{:?}", other),
                 },
