@@ -5,6 +5,7 @@
     python bench/compare.py --cells list,short --corpora english --peers tiktoken,gigatoken
     python bench/compare.py --python ENV/bin/python    peers that are installed elsewhere
     python bench/compare.py --before ENV/bin/python --peers before     against an earlier build alone
+    python bench/compare.py --level avx2               as on a machine that has no more than AVX2
     python bench/compare.py --from results.json --write-docs
 
 A peer whose results differ from the reference (the library that the vocabulary's file comes from) is *not
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -33,7 +35,7 @@ import runner
 import vocabularies
 from cells import BEFORE, CELLS, Task, far_behind, tasks
 from exactness import Verdict, compare
-from peers import PEERS, TOKENIZER_JSON, installed
+from peers import LEVEL, PEERS, TOKENIZER_JSON, installed
 from report import before_lines, exactness_lines, figure_lines, rows
 
 OURS = "tokenmill"
@@ -122,6 +124,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--hostile-size", type=int, metavar="BYTES", help="of each (default: 1 MB)")
     parser.add_argument("--rounds", type=int, help="processes for each sample (default: 3; quick: 2)")
     parser.add_argument("--passes", type=int, help="passes in a process, the first is fresh (default: 4)")
+    parser.add_argument(
+        "--level",
+        help="instructions that tokenmill may use: portable, neon, avx2 or avx512 (default: all)",
+    )
     parser.add_argument("--out", type=Path, help="record samples and machine in this file, while they come")
     parser.add_argument(
         "--from",
@@ -153,6 +159,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def _measure(args: argparse.Namespace) -> dict[str, Any] | None:
+    if args.level:
+        os.environ[LEVEL] = args.level
     versions, pythons = _installed(args)
     if OURS not in versions:
         _say("tokenmill is not installed")
@@ -189,6 +197,7 @@ def _measure(args: argparse.Namespace) -> dict[str, Any] | None:
             "passes": args.passes,
             "sizes": {task.cell: task.size for task in work},
             "warm_up": f"{data.WARM_UP} bytes of other text through the same call",
+            "level": args.level,
         },
         "verdicts": [asdict(verdict) for verdict in verdicts],
         "samples": [],

@@ -50,9 +50,11 @@ def _facts(record: Mapping[str, Any], ours: str) -> list[str]:
     versions = [
         f"{name} {number}" for name, number in machine["versions"].items() if name not in (ours, BEFORE)
     ]
+    level = settings.get("level")
+    forced = f" {ours} uses instructions of {level} alone, the others what they choose." if level else ""
     return [
         f"Machine: {machine['cpus']} CPUs ({machine['cpu']}), {machine['system']}, {machine['python']}.",
-        f"{ours} {machine['versions'].get(ours, '')} against {', '.join(versions)}.",
+        f"{ours} {machine['versions'].get(ours, '')} against {', '.join(versions)}.{forced}",
         f"Rounds: {settings['rounds']}. {_sizes(settings['sizes'])} Date: {record['date']}.{few}",
     ]
 

@@ -8,6 +8,7 @@ fill a table. Each library is used as its own users would.
 from __future__ import annotations
 
 import functools
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -17,6 +18,9 @@ from typing import Any, ClassVar, Literal
 
 from cells import BEFORE
 from vocabularies import Vocabulary, tiktoken_pattern
+
+LEVEL = "TOKENMILL_BENCH_LEVEL"
+"""The environment variable with the instructions that tokenmill may use."""
 
 Form = Callable[[Any], Any]
 FORMS = (
@@ -87,6 +91,8 @@ class Tokenmill(Peer):
     def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         import tokenmill
 
+        if level := os.environ.get(LEVEL):
+            import_module("tokenmill._core").force_cpu(level)
         tokenizer = tokenmill.load(vocabulary.file, split=vocabulary.split_to_give)
         encode, encode_to_numpy = tokenizer.encode, tokenizer.encode_to_numpy
         encode_batch, count = tokenizer.encode_batch, tokenizer.count

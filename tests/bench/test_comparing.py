@@ -298,6 +298,9 @@ def test_the_page_says_where_we_lose() -> None:
     assert "ours 1 against quick 2, slow 3." in lines
     assert any("Text: 2 MB in `short`; 10 MB in `array`, `list`." in line for line in lines)
     assert any("picture.svg" in line for line in lines)
+    limited = {**RECORD, "settings": {**RECORD["settings"], "level": "avx2"}}
+    lines = results(rows(samples, verdicts, "ours"), verdicts, limited, "ours", "picture.svg")
+    assert any("ours uses instructions of avx2 alone" in line for line in lines)
 
 
 def test_a_later_record_takes_the_place_of_the_same_tasks() -> None:

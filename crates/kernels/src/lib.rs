@@ -7,6 +7,8 @@
 mod arrow;
 mod automaton;
 pub mod batch_merge;
+#[cfg(target_arch = "x86_64")]
+mod byte_compress;
 mod code_units;
 pub mod cpu;
 mod double_array;

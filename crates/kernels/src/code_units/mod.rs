@@ -69,6 +69,11 @@ fn encode<U: CodeUnit>(level: Level, units: &[U], encoded: &mut [u8; 4 * BATCH_U
             // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
             unsafe { x86::encode(units, encoded) }
         }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::Avx512 if level.is_available() => {
+            // SAFETY: the guard of this arm has checked the features of the level.
+            unsafe { x86::encode_avx2(units, encoded) }
+        }
         _ => encode_portable(units, encoded),
     }
 }

@@ -42,21 +42,14 @@ impl CharacterClasses {
             _ if crate::cpu::has_byte_compress(level) => {
                 // SAFETY: `has_byte_compress` has checked that the CPU has the features of the AVX-512 level and
                 // VBMI2, which include all that the function enables.
-                let mut beyond = unsafe { super::x86::classify_avx512(&self.bmp, window, leads, out) };
-                while beyond != 0 {
-                    let character = beyond.trailing_zeros();
-                    let at = without_lowest(leads, character).trailing_zeros() as usize;
-                    out[character as usize % PLANE_BITS] = supplementary(code_point(window, at % PLANE_BITS));
-                    beyond &= beyond - 1;
-                }
+                let beyond = unsafe { super::x86::classify_avx512(&self.bmp, window, leads, out) };
+                classify_beyond(beyond, (window, leads), supplementary, out);
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
-                let mut code_points = [0; PLANE_BITS];
-                // SAFETY: the guard of this match arm has checked that the CPU has the features of the level. At
-                // both levels these include BMI1 and BMI2.
-                unsafe { super::x86::code_points(window, leads, &mut code_points) };
-                self.look_up(&code_points[..leads.count_ones() as usize], supplementary, out);
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the level.
+                let beyond = unsafe { super::x86::classify_avx2(&self.bmp, window, leads, out) };
+                classify_beyond(beyond, (window, leads), supplementary, out);
             }
             _ => {
                 let mut code_points = [0; PLANE_BITS];
@@ -73,6 +66,23 @@ impl CharacterClasses {
                 None => supplementary(code_point),
             };
         }
+    }
+}
+
+/// Writes the classes of the characters in `beyond`, whose code points are from 2^16 on.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn classify_beyond(
+    mut beyond: u64,
+    (window, leads): (&[u8; WINDOW], u64),
+    supplementary: impl Fn(u32) -> u8,
+    out: &mut [u8; PLANE_BITS],
+) {
+    while beyond != 0 {
+        let character = beyond.trailing_zeros();
+        let at = without_lowest(leads, character).trailing_zeros() as usize;
+        out[character as usize % PLANE_BITS] = supplementary(code_point(window, at % PLANE_BITS));
+        beyond &= beyond - 1;
     }
 }
 
@@ -106,6 +116,11 @@ pub fn take_characters(
             // SAFETY: `has_byte_compress` has checked that the CPU has the features of the AVX-512 level and
             // VBMI2, which include all that the function enables.
             unsafe { super::x86::take_characters_avx512(window, valid, limit, base, out) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::Avx512 if level.is_available() => {
+            // SAFETY: the guard of this match arm has checked that the CPU has the features of the level.
+            unsafe { super::x86::take_characters_avx2(window, valid, limit, base, out) }
         }
         _ => {
             let leads = leads(level, window) & valid;

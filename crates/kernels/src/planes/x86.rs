@@ -1,27 +1,37 @@
 //! Planes computed with vectors of 256 and 512 bits. The caller of each function must check that the CPU has the
 //! features of its `target_feature` attribute.
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm256_add_epi8,
-    _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
-    _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi16,
-    _mm512_add_epi8, _mm512_add_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
-    _mm512_castsi512_si256, _mm512_cmpge_epu8_mask, _mm512_cmpgt_epi8_mask, _mm512_cvtepi32_epi8,
-    _mm512_cvtepu8_epi16, _mm512_cvtepu8_epi64, _mm512_cvtepu16_epi32, _mm512_extracti32x4_epi32,
-    _mm512_extracti64x4_epi64, _mm512_i32gather_epi32, _mm512_loadu_si512, _mm512_mask_blend_epi16,
-    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_slli_epi16, _mm512_srli_epi16, _mm512_storeu_si512,
-    _mm512_test_epi8_mask, _pdep_u64, _pext_u32,
+    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_loadl_epi64, _mm_loadu_si128, _mm_set1_epi8,
+    _mm_storeu_si128, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm256_add_epi8, _mm256_and_si256,
+    _mm256_blendv_epi8, _mm256_broadcastsi128_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32, _mm256_extracti128_si256,
+    _mm256_i32gather_epi32, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256,
+    _mm256_set1_epi8, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32,
+    _mm256_srli_epi16, _mm256_srli_epi32, _mm512_add_epi8, _mm512_add_epi64, _mm512_and_si512,
+    _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_castsi512_si256, _mm512_cmpge_epu8_mask,
+    _mm512_cmpgt_epi8_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi16, _mm512_cvtepu8_epi64,
+    _mm512_cvtepu16_epi32, _mm512_extracti32x4_epi32, _mm512_extracti64x4_epi64, _mm512_i32gather_epi32,
+    _mm512_loadu_si512, _mm512_mask_blend_epi16, _mm512_maskz_compress_epi8, _mm512_movepi8_mask,
+    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi64, _mm512_shuffle_epi8,
+    _mm512_slli_epi16, _mm512_srli_epi16, _mm512_storeu_si512, _mm512_test_epi8_mask, _pdep_u64,
 };
 
 use super::layout::{
     ASCII_OFFSETS, BMP, Characters, Columns, GATHER_PADDING, PLANE_BITS, PLANES, Planes, ROWS, WINDOW,
 };
+use crate::byte_compress::{compress, store8};
 use crate::utf8::LAST_CONTINUATION;
 
 #[inline]
 fn load16(bytes: &[u8; 16]) -> __m128i {
     // SAFETY: the load reads the 16 bytes of the array and needs no alignment. SSE2 is part of x86-64.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+fn load8(bytes: &[u8; 8]) -> __m128i {
+    // SAFETY: the load reads the 8 bytes of the array and needs no alignment. SSE2 is part of x86-64.
+    unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) }
 }
 
 #[inline]
@@ -184,6 +194,84 @@ pub(super) fn take_characters_avx512(
     Characters { leads, taken }
 }
 
+/// The offsets of the set bits plus `base`, in order. The rest of `out` is unspecified.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn offsets_avx2(bits: u64, base: u8, out: &mut [u8; PLANE_BITS]) {
+    let base = _mm_set1_epi8(base.cast_signed());
+    let mut at = 0;
+    for (kept, offsets) in bits.to_le_bytes().into_iter().zip(ASCII_OFFSETS.as_chunks::<8>().0) {
+        let offsets = _mm_add_epi8(load8(offsets), base);
+        // No more than eight offsets were written for each byte before.
+        if let Some(out) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+            store8(compress(offsets, kept), out);
+        }
+        at += kept.count_ones() as usize;
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,lzcnt,popcnt")]
+pub(super) fn take_characters_avx2(
+    window: &[u8; WINDOW],
+    valid: u64,
+    limit: usize,
+    base: u8,
+    out: &mut [u8; PLANE_BITS],
+) -> Characters {
+    let leads = leads_avx2(window) & valid;
+    let mut taken = leads;
+    for _ in limit..leads.count_ones() as usize {
+        taken ^= 1 << taken.ilog2();
+    }
+    offsets_avx2(taken, base, out);
+    Characters { leads, taken }
+}
+
+/// As [`classify_avx512`]. The bytes of eight characters are gathered, and then their classes.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn classify_avx2(
+    bmp: &[u8],
+    window: &[u8; WINDOW],
+    leads: u64,
+    out: &mut [u8; PLANE_BITS],
+) -> u64 {
+    assert!(bmp.len() == BMP + GATHER_PADDING);
+    let mut offsets = [0; PLANE_BITS];
+    offsets_avx2(leads, 0, &mut offsets);
+    let groups = offsets.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0);
+    let mut four_bytes = 0;
+    for (at, (offsets, out)) in groups.enumerate().take((leads.count_ones() as usize).div_ceil(8)) {
+        // What follows the last offset of a group is unspecified.
+        let offsets = _mm256_and_si256(_mm256_cvtepu8_epi32(load8(offsets)), _mm256_set1_epi32(63));
+        // SAFETY: the gather reads four bytes at each offset. Offsets are below 64, and a window has three bytes more.
+        let bytes = unsafe { _mm256_i32gather_epi32::<1>(window.as_ptr().cast(), offsets) };
+        let bits = |bytes: __m256i, mask: i32| _mm256_and_si256(bytes, _mm256_set1_epi32(mask));
+        let first = bits(bytes, 0xFF);
+        let second = bits(_mm256_srli_epi32::<8>(bytes), 0x3F);
+        let third = bits(_mm256_srli_epi32::<16>(bytes), 0x3F);
+        let two = _mm256_or_si256(_mm256_slli_epi32::<6>(bits(first, 0x1F)), second);
+        let three =
+            _mm256_or_si256(_mm256_slli_epi32::<12>(bits(first, 0x0F)), _mm256_slli_epi32::<6>(second));
+        let three = _mm256_or_si256(three, third);
+        let above = |limit: i32| _mm256_cmpgt_epi32(first, _mm256_set1_epi32(limit));
+        let code_points = _mm256_blendv_epi8(first, two, above(0x7F));
+        let code_points = _mm256_blendv_epi8(code_points, three, above(0xDF));
+        let is_four = _mm256_movemask_ps(_mm256_castsi256_ps(above(0xEF))).cast_unsigned();
+        four_bytes |= u64::from(is_four) << (8 * at);
+        // SAFETY: the gather reads four bytes at each code point. Code points are below 2^16 here, and the table has
+        // `BMP + GATHER_PADDING` bytes, which the assertion above checks.
+        let classes = unsafe { _mm256_i32gather_epi32::<1>(bmp.as_ptr().cast(), code_points) };
+        let lowest = _mm256_setr_epi32(0x0C08_0400, 0, 0, 0, 0x0C08_0400, 0, 0, 0);
+        let classes = _mm256_shuffle_epi8(classes, lowest);
+        let (low, high) = (_mm256_castsi256_si128(classes), _mm256_extracti128_si256::<1>(classes));
+        store8(_mm_unpacklo_epi32(low, high), out);
+    }
+    // Only characters count.
+    four_bytes & 1_u64.checked_shl(leads.count_ones()).unwrap_or(0).wrapping_sub(1)
+}
+
 /// Writes the class bytes of the characters that begin at `leads`. Returns a bit for each of them that has four
 /// bytes. The caller has to look up the classes of these.
 ///
@@ -241,25 +329,4 @@ pub(super) fn classify_avx512(
         }
     }
     is_four
-}
-
-/// Decodes the characters that begin at `leads`. The bits of a code point are spread over the bytes of its
-/// character, and one instruction (`pext`) collects them.
-#[target_feature(enable = "bmi1,bmi2")]
-pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; PLANE_BITS]) {
-    /// For the high half of a first byte, the bits of the character that belong to its code point.
-    const BITS: [u32; 16] = {
-        let mut bits = [0x7F00_0000; 16];
-        bits[0xC] = 0x1F3F_0000;
-        bits[0xD] = 0x1F3F_0000;
-        bits[0xE] = 0x0F3F_3F00;
-        bits[0xF] = 0x073F_3F3F;
-        bits
-    };
-    for code_point in out.iter_mut().take(leads.count_ones() as usize) {
-        let at = leads.trailing_zeros() as usize & (PLANE_BITS - 1);
-        leads &= leads.wrapping_sub(1);
-        let word = u32::from_be_bytes([window[at], window[at + 1], window[at + 2], window[at + 3]]);
-        *code_point = _pext_u32(word, BITS[(word >> 28) as usize]);
-    }
 }

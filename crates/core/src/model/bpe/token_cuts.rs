@@ -162,10 +162,9 @@ impl TokenCuts {
                 continue;
             }
             let (right, _) = CharBytes::first(&text[at..]);
-            if left.length > 0 && self.may_cut(left, right, before, text[at]) {
-                ends[count] = at;
-                count += 1;
-            }
+            // Where the cuts are cannot be predicted, so the code does not branch on it.
+            ends[count] = at;
+            count += usize::from(left.length > 0 && self.may_cut(left, right, before, text[at]));
             at += right.length;
             left = right;
         }
@@ -197,14 +196,14 @@ impl TokenCuts {
 
     #[inline]
     fn may_cut(&self, left: CharBytes, right: CharBytes, before: u8, after: u8) -> bool {
-        if self.bytes.contains(before, after) {
-            return false;
-        }
+        let are_bytes_joined = self.bytes.contains(before, after);
         // For two characters of one byte each the pair of bytes is enough.
-        left.length.max(right.length) == 1
-            || !bits_of(key(left, right), self.shift)
-                .iter()
-                .all(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1)
+        if left.length.max(right.length) == 1 {
+            return !are_bytes_joined;
+        }
+        let [first, second] =
+            bits_of(key(left, right), self.shift).map(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1);
+        !(are_bytes_joined | first & second)
     }
 
     /// Heap bytes held.
