@@ -155,6 +155,24 @@ impl TokenCuts {
                 left = CharBytes { bytes: u32::from(block[ascii - 1]), length: 1 };
                 continue;
             }
+            if left.length == 3 {
+                // A run of characters of three bytes, as in Chinese.
+                let start = at;
+                while count < ends.len()
+                    && let Some(&bytes) = text[at..].first_chunk()
+                    && let word = u32::from_le_bytes(bytes)
+                    && word & 0xC0_C0F0 == 0x80_80E0
+                {
+                    let right = CharBytes { bytes: word & 0xFF_FFFF, length: 3 };
+                    ends[count] = at;
+                    count +=
+                        usize::from(self.may_cut_wide(left, right, (left.bytes >> 16) as u8, word as u8));
+                    (at, left) = (at + 3, right);
+                }
+                if at > start {
+                    continue;
+                }
+            }
             if continues(text[at]) {
                 // The character is incomplete: the next one begins at the next byte that can begin one.
                 at += text[at..].iter().take_while(|&&byte| continues(byte)).count();
@@ -196,11 +214,17 @@ impl TokenCuts {
 
     #[inline]
     fn may_cut(&self, left: CharBytes, right: CharBytes, before: u8, after: u8) -> bool {
-        let are_bytes_joined = self.bytes.contains(before, after);
         // For two characters of one byte each the pair of bytes is enough.
         if left.length.max(right.length) == 1 {
-            return !are_bytes_joined;
+            return !self.bytes.contains(before, after);
         }
+        self.may_cut_wide(left, right, before, after)
+    }
+
+    /// As [`Self::may_cut`], unless both characters have one byte.
+    #[inline]
+    fn may_cut_wide(&self, left: CharBytes, right: CharBytes, before: u8, after: u8) -> bool {
+        let are_bytes_joined = self.bytes.contains(before, after);
         let [first, second] =
             bits_of(key(left, right), self.shift).map(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1);
         !(are_bytes_joined | first & second)
