@@ -224,10 +224,9 @@ impl TokenCuts {
     /// As [`Self::may_cut`], unless both characters have one byte.
     #[inline]
     fn may_cut_wide(&self, left: CharBytes, right: CharBytes, before: u8, after: u8) -> bool {
-        let are_bytes_joined = self.bytes.contains(before, after);
         let [first, second] =
-            bits_of(key(left, right), self.shift).map(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1);
-        !(are_bytes_joined | first & second)
+            bits_of(key(left, right), self.shift).map(|bit| self.chars[bit / 64] >> (bit % 64) & 1);
+        (u64::from(self.bytes.contains(before, after)) | first & second) == 0
     }
 
     /// Heap bytes held.
