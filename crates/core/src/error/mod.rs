@@ -3,12 +3,14 @@
 //! Kinds have fields, not sentences; the sentence is made when the error is displayed. The Python classes of
 //! `tokenmill.errors` have the same fields.
 mod defect;
+mod place;
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 pub use defect::Defect;
+pub use place::{FieldPath, Place};
 use tokenmill_kernels::OutOfMemory;
 use tokenmill_kernels::image::ImageError;
 
@@ -147,71 +149,6 @@ pub enum Kind {
     Internal(String),
 }
 
-/// A position in a text, with its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// The number of bytes before it, in UTF-8 or in the bytes that were given.
-    Byte(usize),
-    /// The number of characters before it, as the caller counts them.
-    Character(usize),
-}
-
-impl Place {
-    /// The number without the unit.
-    pub fn number(self) -> usize {
-        match self {
-            Self::Byte(number) | Self::Character(number) => number,
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Byte(number) => write!(f, "byte {number}"),
-            Self::Character(number) => write!(f, "character {number}"),
-        }
-    }
-}
-
-/// A place in a file or table: `model.merges[17]`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FieldPath(Vec<Part>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
-    Name(String),
-    Index(usize),
-}
-
-impl FieldPath {
-    /// The first index in the path: the row of a batch.
-    pub fn first_index(&self) -> Option<usize> {
-        self.0.iter().find_map(|part| match part {
-            Part::Index(index) => Some(*index),
-            Part::Name(_) => None,
-        })
-    }
-
-    /// Is it empty?
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Display for FieldPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, part) in self.0.iter().enumerate() {
-            match part {
-                Part::Name(name) if i == 0 => write!(f, "{name}")?,
-                Part::Name(name) => write!(f, ".{name}")?,
-                Part::Index(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
-    }
-}
-
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
         Self(Box::new(ErrorFields { kind, path: None, field: FieldPath::default() }))
@@ -336,14 +273,14 @@ impl Error {
     /// The same error one level up: `e.at("merges").at("model")` is `model.merges`.
     #[must_use]
     pub fn at(mut self, name: impl Into<String>) -> Self {
-        self.field.0.insert(0, Part::Name(name.into()));
+        self.field.prepend_name(name.into());
         self
     }
 
     /// The same error inside the element `index`.
     #[must_use]
     pub fn at_index(mut self, index: usize) -> Self {
-        self.field.0.insert(0, Part::Index(index));
+        self.field.prepend_index(index);
         self
     }
 
