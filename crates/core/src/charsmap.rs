@@ -132,6 +132,7 @@ impl Charsmap {
     /// The length of the longest key that `text` starts with, and its replacement.
     #[inline]
     pub fn longest(&self, text: &[u8]) -> Option<(usize, &str)> {
+        // All leaves have replacements, as `parse` has checked.
         let (length, leaf) = self.leaves(text).last()?;
         Some((length, self.replacement(leaf)?))
     }
@@ -278,10 +279,10 @@ impl Charsmap {
                 let at = self.step(base, byte)?;
                 let unit = self.units[at];
                 base = at ^ offset(unit);
-                Some(has_leaf(unit).then(|| Some((i + 1, *self.units.get(base)?))))
+                Some(has_leaf(unit).then_some((i + 1, base)))
             })
             .flatten()
-            .flatten()
+            .filter_map(|(length, leaf)| Some((length, *self.units.get(leaf)?)))
     }
 
     /// The unit for `byte` in the group of units at `base`.

@@ -1,5 +1,5 @@
-//! Drops bytes out of eight without a branch, by a table of shuffles: AVX-512 VBMI2 has an instruction for that, machines
-//! with AVX2 have not.
+//! Drops bytes out of eight without a branch, by a table of shuffles, on machines that have no instruction for it, as
+//! AVX-512 VBMI2 has.
 use std::arch::x86_64::{__m128i, _mm_loadl_epi64, _mm_shuffle_epi8, _mm_storel_epi64};
 
 /// For each set of bytes out of eight: their places, in order.

@@ -18,7 +18,8 @@ use tokenmill_kernels::image::ImageError;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error: what happened, in which file and where in it. In a box, because results are returned for each batch of
-/// lookups and each call: as large as the fields, they would be copied from function to function.
+/// lookups and each call: as large as the fields, they would be copied from function to function. An error about a lack
+/// of memory needs a few bytes, too, as the exception does.
 #[derive(Debug)]
 pub struct Error(Box<ErrorFields>);
 

@@ -20,6 +20,9 @@ const SPACE: &str = " ";
 const MARK: &str = "\u{2581}";
 const MARK_CHAR: char = '\u{2581}';
 
+/// The bytes that are kept at once: a cancellation is noticed after them.
+const MAX_KEPT: usize = 1 << 14;
+
 /// What is known of a place by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FirstByte {
@@ -178,12 +181,13 @@ impl SentencePiece {
     }
 
     /// The number of bytes from `at` on that are kept as they are, as far as that is told at once. A space is never among
-    /// them. If origins are tracked, only ASCII is: in a character of several bytes, the last byte stands for all.
+    /// them. If origins are tracked, only ASCII is: of a character of several bytes, the last one has the origin of all.
+    /// Whether a mark at the end counts as a space matters for origins alone.
     #[inline]
     fn kept_length(&self, text: &str, at: usize, is_tracked: bool) -> usize {
         let bytes = text.as_bytes();
         let mut end = at;
-        while let Some(&byte) = bytes.get(end) {
+        while let Some(&byte) = bytes.get(end).filter(|_| end - at < MAX_KEPT) {
             if self.keeps(bytes, end) {
                 end += 1;
             } else if byte.is_ascii()

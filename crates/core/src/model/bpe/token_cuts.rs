@@ -156,7 +156,7 @@ impl TokenCuts {
                 continue;
             }
             if left.length == 3 {
-                // A run of characters of three bytes, as in Chinese.
+                // A run of characters of three bytes, as in Chinese. The one before it may be cut off.
                 let start = at;
                 while count < ends.len()
                     && let Some(&bytes) = text[at..].first_chunk()

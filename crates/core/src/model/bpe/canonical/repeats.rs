@@ -4,9 +4,10 @@
 //! repeats than [`Row`] holds.
 //!
 //! A repeat is one symbol and how often it stands in a row. Products come after their parts, so merging makes all
-//! merges of one product before any of the next, from left to right. Those inside a repeat are one division, and at
-//! the border of two repeats is at most one of each product. So the steps are as many as the products that occur,
-//! and not as many as the bytes.
+//! merges of one product before any of the next, from left to right. A product has one pair of parts. If they are the
+//! same symbol, its merges are inside repeats, and those of a repeat are one division; if not, they are at borders, one
+//! at each, as neighbours have different symbols. So the steps are as many as the products that occur, and not as many
+//! as the bytes.
 use tokenmill_kernels::{MergeTable, NO_MERGE, end_of_repeat, try_alloc};
 
 use crate::error::Result;
@@ -17,10 +18,10 @@ const MAX_START: usize = 8;
 /// The bytes of a mean repeat from which this takes less time than to merge byte by byte.
 const MIN_LENGTH: usize = 4;
 
-/// Longer pretokens are merged by windows, which notice a cancellation.
+/// Longer pretokens are merged by windows, which notice a cancellation. Nothing here does.
 const MAX_LENGTH: usize = 1 << 20;
 
-/// A merge adds at most one repeat for each border and each repeat. Rows with more are merged otherwise.
+/// Rows that come to have more repeats are merged otherwise. None of a million random texts did.
 const CAPACITY: usize = 24;
 
 /// A symbol and how often it stands in a row.
@@ -28,8 +29,9 @@ const CAPACITY: usize = 24;
 struct Repeat {
     symbol: u32,
     count: usize,
-    /// The product of the symbol and itself, and of the symbol and that of the next repeat.
+    /// The product of the symbol and itself.
     with_itself: u32,
+    /// The product of the symbol and that of the next repeat; [`NO_MERGE`] in the last one.
     with_next: u32,
 }
 

@@ -6,7 +6,7 @@ use super::canonical::{by_id, compiled, recipes};
 use crate::model::bpe::canonical::repeats;
 use crate::vocabulary::Vocabulary;
 
-/// The bytes that remain of each symbol; `None` if the pretoken is merged otherwise.
+/// The ids of a pretoken; `None` if it is merged otherwise.
 fn merged(compiled: &Compiled, pretoken: &[u8]) -> Option<Vec<u32>> {
     let table = &compiled.model.canonical.as_ref()?.table;
     let mut symbols = vec![7];
