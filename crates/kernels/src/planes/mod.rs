@@ -106,6 +106,11 @@ pub fn bit_positions(
             // VBMI2, which include all that the function enables.
             unsafe { x86::bit_positions_avx512(bits, start, offsets, out) }
         }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::Avx512 if level.is_available() => {
+            // SAFETY: the guard of this match arm has checked that the CPU has the features of the level.
+            unsafe { x86::bit_positions_avx2(bits, start, offsets, out) }
+        }
         _ => portable::bit_positions(bits, start, offsets, out),
     }
 }

@@ -1,13 +1,14 @@
 //! Planes computed with vectors of 256 and 512 bits. The caller of each function must check that the CPU has the
 //! features of its `target_feature` attribute.
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_loadl_epi64, _mm_loadu_si128, _mm_set1_epi8,
-    _mm_storeu_si128, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm256_add_epi8, _mm256_and_si256,
-    _mm256_blendv_epi8, _mm256_broadcastsi128_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32, _mm256_extracti128_si256,
-    _mm256_i32gather_epi32, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256,
-    _mm256_set1_epi8, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32,
-    _mm256_srli_epi16, _mm256_srli_epi32, _mm512_add_epi8, _mm512_add_epi64, _mm512_and_si512,
+    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_loadl_epi64, _mm_loadu_si128, _mm_set1_epi8, _mm_srli_si128,
+    _mm_storeu_si128, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm256_add_epi8, _mm256_add_epi64,
+    _mm256_and_si256, _mm256_blendv_epi8, _mm256_broadcastsi128_si256, _mm256_castsi256_ps,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32,
+    _mm256_cvtepu8_epi64, _mm256_extracti128_si256, _mm256_i32gather_epi32, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi16,
+    _mm256_srli_epi32, _mm256_storeu_si256, _mm512_add_epi8, _mm512_add_epi64, _mm512_and_si512,
     _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_castsi512_si256, _mm512_cmpge_epu8_mask,
     _mm512_cmpgt_epi8_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi16, _mm512_cvtepu8_epi64,
     _mm512_cvtepu16_epi32, _mm512_extracti32x4_epi32, _mm512_extracti64x4_epi64, _mm512_i32gather_epi32,
@@ -157,6 +158,32 @@ pub(super) fn bit_positions_avx512(
     eight(_mm_unpackhi_epi64(third, third), 40);
     eight(fourth, 48);
     eight(_mm_unpackhi_epi64(fourth, fourth), 56);
+}
+
+/// As [`bit_positions_avx512`], eight bits at a time, without a branch on their number.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn bit_positions_avx2(
+    bits: u64,
+    start: usize,
+    offsets: &[u8; PLANE_BITS],
+    out: &mut [usize; PLANE_BITS],
+) {
+    let start = _mm256_set1_epi64x((start as u64).cast_signed());
+    let mut at = 0;
+    for (kept, offsets) in bits.to_le_bytes().into_iter().zip(offsets.as_chunks::<8>().0) {
+        let offsets = compress(load8(offsets), kept);
+        let (low, high) = (_mm256_cvtepu8_epi64(offsets), _mm256_cvtepu8_epi64(_mm_srli_si128::<4>(offsets)));
+        // No more than eight positions were written for each byte before.
+        if let Some(out) = out.get_mut(at..at + 8) {
+            // SAFETY: the slice has eight numbers, which the two stores fill. They need no alignment.
+            unsafe {
+                _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_add_epi64(low, start));
+                _mm256_storeu_si256(out.as_mut_ptr().add(4).cast(), _mm256_add_epi64(high, start));
+            }
+        }
+        at += kept.count_ones() as usize;
+    }
 }
 
 #[inline]
