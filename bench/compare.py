@@ -126,7 +126,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--passes", type=int, help="passes in a process, the first is fresh (default: 4)")
     parser.add_argument(
         "--level",
-        help="instructions that tokenmill may use: portable, neon, avx2 or avx512 (default: all)",
+        choices=("portable", "neon", "avx2", "avx512"),
+        help="instructions that tokenmill may use (default: all)",
     )
     parser.add_argument("--out", type=Path, help="record samples and machine in this file, while they come")
     parser.add_argument(

@@ -180,9 +180,11 @@ impl SentencePiece {
         Ok(Outcome::New)
     }
 
-    /// The number of bytes from `at` on that are kept as they are, as far as that is told at once. A space is never among
-    /// them. If origins are tracked, only ASCII is: of a character of several bytes, the last one has the origin of all.
-    /// Whether a mark at the end counts as a space matters for origins alone.
+    /// The number of bytes from `at` on that are copied without a call of [`Self::place`]: characters that are neither
+    /// spaces nor the beginning of a key or a symbol. At most [`MAX_KEPT`], or a few bytes more.
+    ///
+    /// Tracked origins depend on where each character begins and on whether the text ends with a mark, so only ASCII
+    /// counts then.
     #[inline]
     fn kept_length(&self, text: &str, at: usize, is_tracked: bool) -> usize {
         let bytes = text.as_bytes();

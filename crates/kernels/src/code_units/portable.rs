@@ -10,11 +10,23 @@ pub(super) const BATCH_UNITS: usize = 512;
 
 /// Units that are handled together.
 pub(super) const GROUP: usize = 16;
-const HALF: usize = GROUP / 2;
+pub(super) const HALF: usize = GROUP / 2;
 
 pub(super) fn encode_portable<U: CodeUnit>(
     units: &[U],
     encoded: &mut [u8; 4 * BATCH_UNITS],
+) -> (usize, usize) {
+    encode_by_halves(units, encoded, encode_characters)
+}
+
+/// Encodes ASCII in groups, and other characters with `encode_half`, which writes them at a place of the buffer and
+/// returns where the next one goes.
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled with the features of the caller
+pub(super) fn encode_by_halves<U: CodeUnit>(
+    units: &[U],
+    encoded: &mut [u8; 4 * BATCH_UNITS],
+    encode_half: impl Fn(&[U; HALF], &mut [u8; 4 * BATCH_UNITS], usize) -> usize,
 ) -> (usize, usize) {
     let (groups, rest) = units.as_chunks::<GROUP>();
     let mut at = 0;
@@ -27,7 +39,7 @@ pub(super) fn encode_portable<U: CodeUnit>(
             at += GROUP;
         } else if all < 0x800 || group.iter().all(|&unit| is_character(unit.into())) {
             for half in group.as_chunks::<HALF>().0 {
-                at = encode_characters(half, encoded, at);
+                at = encode_half(half, encoded, at);
             }
         } else {
             let (read, at) = encode_one_by_one(group, encoded, at);

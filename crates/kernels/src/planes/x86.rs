@@ -270,7 +270,7 @@ pub(super) fn classify_avx2(
     let groups = offsets.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0);
     let mut four_bytes = 0;
     for (at, (offsets, out)) in groups.enumerate().take((leads.count_ones() as usize).div_ceil(8)) {
-        // What follows the last offset of a group is unspecified.
+        // In the last group there may be fewer than eight offsets; the other bytes can be anything.
         let offsets = _mm256_and_si256(_mm256_cvtepu8_epi32(load8(offsets)), _mm256_set1_epi32(63));
         // SAFETY: the gather reads four bytes at each offset. Offsets are below 64, and a window has three bytes more.
         let bytes = unsafe { _mm256_i32gather_epi32::<1>(window.as_ptr().cast(), offsets) };

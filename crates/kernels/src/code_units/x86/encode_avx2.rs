@@ -6,7 +6,7 @@ use std::arch::x86_64::{
 };
 
 use crate::byte_compress::{compress, store8};
-use crate::code_units::portable::{BATCH_UNITS, GROUP, encode_one_by_one, is_character};
+use crate::code_units::portable::{BATCH_UNITS, HALF, encode_by_halves};
 use crate::code_units::unit::CodeUnit;
 
 /// As the portable twin. The UTF-8 of each character is made in a lane of 32 bits, the first byte lowest; then the bytes
@@ -16,43 +16,29 @@ pub(in crate::code_units) fn encode<U: CodeUnit>(
     units: &[U],
     encoded: &mut [u8; 4 * BATCH_UNITS],
 ) -> (usize, usize) {
-    let (groups, rest) = units.as_chunks::<GROUP>();
-    let mut at = 0;
-    for (i, group) in groups.iter().enumerate() {
-        let all = group.iter().fold(0, |all, &unit| all | unit.into());
-        if all < 0x80 {
-            for (byte, &unit) in encoded[at..at + GROUP].iter_mut().zip(group) {
-                *byte = unit.into() as u8;
-            }
-            at += GROUP;
-            continue;
+    encode_by_halves(units, encoded, |half, encoded, at| encode_half(half, encoded, at))
+}
+
+/// Writes the characters at `at`, and returns where the next one goes.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn encode_half<U: CodeUnit>(half: &[U; HALF], encoded: &mut [u8; 4 * BATCH_UNITS], mut at: usize) -> usize {
+    let characters: [u32; HALF] = half.map(Into::into);
+    // SAFETY: reads the eight numbers of the array, from any alignment.
+    let bytes = utf8(unsafe { _mm256_loadu_si256(characters.as_ptr().cast()) });
+    // The byte of U+0000 is zero; no other byte of a character is.
+    let zeros = _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()));
+    let own = (!zeros.cast_unsigned() | 0x1111_1111).to_le_bytes();
+    let (low, high) = (_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes));
+    let pairs = [low, _mm_srli_si128::<8>(low), high, _mm_srli_si128::<8>(high)];
+    for (pair, own) in pairs.into_iter().zip(own) {
+        // No character before has taken more than four bytes, so there are eight for two more.
+        if let Some(out) = encoded.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+            store8(compress(pair, own), out);
         }
-        if all >= 0x800 && !group.iter().all(|&unit| is_character(unit.into())) {
-            let (read, at) = encode_one_by_one(group, encoded, at);
-            return (i * GROUP + read, at);
-        }
-        for half in group.as_chunks::<8>().0 {
-            let characters: [u32; 8] = half.map(Into::into);
-            // SAFETY: reads the eight numbers of the array, from any alignment.
-            let bytes = utf8(unsafe { _mm256_loadu_si256(characters.as_ptr().cast()) });
-            // The byte of U+0000 is zero; no other byte of a character is.
-            let zeros = _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()));
-            let own = !zeros.cast_unsigned() | 0x1111_1111;
-            let (low, high) = (_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes));
-            for (two, own) in [low, _mm_srli_si128::<8>(low), high, _mm_srli_si128::<8>(high)]
-                .into_iter()
-                .zip(own.to_le_bytes())
-            {
-                // No character before has taken more than four bytes, so there are eight for two more.
-                if let Some(out) = encoded.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                    store8(compress(two, own), out);
-                }
-                at += own.count_ones() as usize;
-            }
-        }
+        at += own.count_ones() as usize;
     }
-    let (read, at) = encode_one_by_one(rest, encoded, at);
-    (groups.len() * GROUP + read, at)
+    at
 }
 
 #[inline]

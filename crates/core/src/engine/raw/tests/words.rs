@@ -119,7 +119,7 @@ fn normalizers() -> Vec<Vec<Normalizer>> {
             Normalizer::Precompiled(map(&[("éa", "i"), ("\u{301}", ""), ("\u{3000}", " ")])),
             Normalizer::Lowercase,
         ],
-        // Characters that become a part of a literal, or are one that becomes another.
+        // Replacements in a row: one step makes the literal that the next one replaces, alone or with its neighbours.
         vec![
             Normalizer::Lowercase,
             replace(Pattern::Literal("ab".to_owned()), "1"),

@@ -1,13 +1,13 @@
 //! Merges pretokens in which few bytes are repeated often: lines of dashes, indents, rulers.
 //!
-//! In: the bytes of a pretoken. Out: the symbols that merging leaves, in `symbols`. A row must never have more
-//! repeats than [`Row`] holds.
+//! In: the bytes of a pretoken. Out: the symbols that merging leaves, in `symbols`. Two neighbours in a row must never
+//! be repeats of the same symbol.
 //!
-//! A repeat is one symbol and how often it stands in a row. Products come after their parts, so merging makes all
-//! merges of one product before any of the next, from left to right. A product has one pair of parts. If they are the
-//! same symbol, its merges are inside repeats, and those of a repeat are one division; if not, they are at borders, one
-//! at each, as neighbours have different symbols. So the steps are as many as the products that occur, and not as many
-//! as the bytes.
+//! A repeat is a symbol and the number of times that it occurs in a row. Products come after their parts, so merging
+//! makes all merges of one product before any of the next product, from left to right. A product has one pair of parts.
+//! If both are the same symbol, it is merged inside repeats: half as many products, and one symbol is left of an odd
+//! number. If they differ, it is merged where one repeat ends and the next begins, once at each such place. So there is
+//! one step for each product that occurs, and not one for each byte.
 use tokenmill_kernels::{MergeTable, NO_MERGE, end_of_repeat, try_alloc};
 
 use crate::error::Result;
@@ -15,16 +15,17 @@ use crate::error::Result;
 /// Pretokens with more repeats than this are merged otherwise.
 const MAX_START: usize = 8;
 
-/// The bytes of a mean repeat from which this takes less time than to merge byte by byte.
+/// If a mean repeat has fewer bytes, merging byte by byte takes less time.
 const MIN_LENGTH: usize = 4;
 
-/// Longer pretokens are merged by windows, which notice a cancellation. Nothing here does.
+/// Longer pretokens are merged by windows: these notice a cancellation, and nothing here does.
 const MAX_LENGTH: usize = 1 << 20;
 
-/// Rows that come to have more repeats are merged otherwise. None of a million random texts did.
+/// The most repeats of a row. If merging makes more, the pretoken is merged byte by byte; in a million random texts it
+/// never did.
 const CAPACITY: usize = 24;
 
-/// A symbol and how often it stands in a row.
+/// A symbol, and the number of times that it occurs in a row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Repeat {
     symbol: u32,
@@ -47,7 +48,7 @@ impl Row {
         Self { repeats: [Repeat::default(); _], len: 0 }
     }
 
-    /// The bytes of a pretoken. `None` if they are not repeated often.
+    /// The row of the bytes of a pretoken. `None` if the repeats are too many or too short.
     fn of_bytes(pretoken: &[u8], table: &MergeTable) -> Option<Self> {
         let (mut row, mut from) = (Self::new(), 0);
         while let Some(&byte) = pretoken.get(from) {
@@ -65,7 +66,7 @@ impl Row {
         &self.repeats[..self.len]
     }
 
-    /// Appends a symbol so many times. `None` if there is no space.
+    /// Appends `count` times this symbol. `None` if the row is full.
     fn push(&mut self, symbol: u32, count: usize, table: &MergeTable) -> Option<()> {
         if count == 0 {
             return Some(());
@@ -93,7 +94,7 @@ impl Row {
         self.as_slice().iter().map(of_one).min().unwrap_or(NO_MERGE)
     }
 
-    /// Writes the row after all merges that make `product`. `None` if there is no space.
+    /// Writes the row that all merges to `product` leave to `merged`. `None` if that row is full.
     fn merge_into(&self, merged: &mut Self, product: u32, table: &MergeTable) -> Option<()> {
         merged.len = 0;
         // The first symbol of a repeat may be merged with the one before.
