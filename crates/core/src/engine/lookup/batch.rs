@@ -9,7 +9,7 @@ use tokenmill_kernels::short_table::lookup::LookupKey;
 use tokenmill_kernels::short_table::{self, INLINE, Key};
 
 use super::cache::PretokenCache;
-use super::keys::{SEGMENT, WORD, is_cacheable, length_of_word};
+use super::keys::{WORD, is_cacheable, length_of_word};
 use super::misses::MissQueue;
 use super::speller::{Segments, Speller};
 use crate::error::Result;
@@ -174,7 +174,7 @@ impl LookupBatch {
     }
 
     /// Pushes the next segments of a pretoken: at least one, at most [`SEGMENTS`]. Returns whether one of them is
-    /// too long to be cached; `None` at the end of the pretoken.
+    /// longer than a key; `None` at the end of the pretoken.
     pub(super) fn push_segments(
         &mut self,
         text: &[u8],
@@ -197,7 +197,7 @@ impl LookupBatch {
             ends = &ends[count..];
             if let Some((&end, rest)) = ends.split_first() {
                 has_long = true;
-                self.push(SEGMENT, end, cache);
+                self.push(segments.long_key(&text[self.end..end]), end, cache);
                 ends = rest;
             }
         }

@@ -213,8 +213,8 @@ impl PretokenEncoder<'_, '_> {
     }
 
     /// Pushes a pretoken that is longer than a key as a whole, unless it hardly ever repeats or is a text that is
-    /// not split. Then its segments are pushed instead, if it may be divided. If an unsplit text may repeat, all of
-    /// its segments must also be short enough to be cached.
+    /// not split. Then its segments are pushed instead, if it may be divided. If an unsplit text may repeat, none of
+    /// its segments may be longer than a key.
     fn push_long<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -244,8 +244,8 @@ impl PretokenEncoder<'_, '_> {
             if !has_long {
                 return Ok(());
             }
-            // An unsplit text of at most 128 bytes may repeat as a whole, and a long segment of it cannot be
-            // cached, so the whole is pushed after all. The batch holds nothing but its segments.
+            // An unsplit text of at most 128 bytes may repeat as a whole, and a long segment of it takes as long to
+            // look up, so the whole is pushed after all. The batch holds nothing but its segments.
             self.batch.restart(start);
         }
         self.batch.work += splitter.work(pretoken.len());

@@ -10,8 +10,8 @@ use tokenmill_kernels::short_table::{self, Key, SHORT};
 pub(super) const UNCACHED: Key = 0;
 
 /// Set in the keys of segments where the vocabulary may give the same bytes other ids than if they were a pretoken;
-/// other short segments share the keys of pretokens. Without other bits it marks a segment that is too long to be
-/// cached.
+/// other segments share the keys of pretokens. Without other bits it marks a longer segment of such a vocabulary, which
+/// is not cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
 /// Set in the keys of short raw words and pieces, whose ids may differ from those of a pretoken with the same bytes.
@@ -23,10 +23,20 @@ const LONG_WORD: Key = 1 << 100;
 /// Longer pretokens hardly repeat and are not cached.
 const MAX_CACHED_BYTES: usize = 128;
 
-/// Of pretokens that are longer than a key, those that begin with a character of three bytes or more are not cached
-/// either: most scripts that have such characters write whole sentences without a space, or words with many
-/// endings.
-const LEAD_OF_THREE: u8 = 0xE0;
+/// Does a text begin with a character of a script that is written without spaces between words, or of Hangul, whose
+/// words are better divided? Pretokens of the former are whole sentences, which hardly repeat. Of other scripts that have
+/// characters of three bytes, two fifths to two thirds of the long words in a text occurred before. Characters of four
+/// bytes are of rare scripts.
+#[inline]
+fn begins_unspaced(text: &[u8]) -> bool {
+    match text {
+        // Thai and Lao; Myanmar and Khmer; kana, ideographs, Hangul and wide punctuation.
+        [0xE0, second, ..] => matches!(second, 0xB8..=0xBB),
+        [0xE1, second, ..] => matches!(second, 0x80..=0x82 | 0x9E | 0x9F),
+        [first, ..] => *first >= 0xE3,
+        [] => false,
+    }
+}
 
 /// Is the key marked as that of a segment? Four bits are compared, because the key of a hash has this bit too.
 pub(super) fn is_segment(key: Key) -> bool {
@@ -39,10 +49,11 @@ pub(in super::super) fn is_cacheable(key: Key) -> bool {
     key & !SEGMENT != UNCACHED
 }
 
-/// Is a pretoken that is longer than a key likely never to repeat, judging by its bytes? Two bytes are looked at,
-/// since the first may be a space. Only decides whether it is divided: [`key_of_long`] looks at one byte.
+/// Is a pretoken that is longer than a key likely never to repeat? Its second byte is looked at as well, since the
+/// first may be a space. Only decides whether it is divided: [`key_of_long`] looks at the first one.
 pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
-    pretoken.len() > MAX_CACHED_BYTES || pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_THREE)
+    let second = pretoken.get(1..).unwrap_or_default();
+    pretoken.len() > MAX_CACHED_BYTES || begins_unspaced(pretoken) || begins_unspaced(second)
 }
 
 /// The length of a short word with this key; `None` for other keys.
@@ -72,9 +83,17 @@ pub(in super::super) fn key_of(pretoken: &[u8]) -> Key {
 
 /// The key of a pretoken that is longer than a key.
 pub(super) fn key_of_long(pretoken: &[u8]) -> Key {
-    let is_cached =
-        pretoken.len() <= MAX_CACHED_BYTES && pretoken.first().is_some_and(|&first| first < LEAD_OF_THREE);
-    if is_cached { hash_key(pretoken) } else { UNCACHED }
+    if pretoken.len() <= MAX_CACHED_BYTES && !begins_unspaced(pretoken) {
+        hash_key(pretoken)
+    } else {
+        UNCACHED
+    }
+}
+
+/// The key of a segment that is longer than a key and has the ids of a pretoken with its bytes. Unlike pretokens of
+/// scripts that are written without spaces, their segments repeat.
+pub(super) fn key_of_long_segment(segment: &[u8]) -> Key {
+    if segment.len() <= MAX_CACHED_BYTES { hash_key(segment) } else { UNCACHED }
 }
 
 /// A hash, marked so that it differs from the key of every short pretoken. A hit is confirmed by the bytes.

@@ -32,7 +32,7 @@ use crate::watch::Ticker;
 const PROBES: usize = 8;
 
 /// Misses of one width that are collected and sorted, to be merged in groups of [`MERGE_BATCH`].
-const MERGES: usize = 64;
+const MERGES: usize = 128;
 
 /// The index of the queue for the widest rows.
 const WIDEST: usize = 2;

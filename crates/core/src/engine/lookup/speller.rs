@@ -6,7 +6,7 @@ use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
 use super::cache::PretokenCache;
-use super::keys::{SEGMENT, is_cacheable, is_segment, key_of, may_cache_word};
+use super::keys::{SEGMENT, is_cacheable, is_segment, key_of, key_of_long_segment, may_cache_word};
 use super::static_table::StaticTable;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
@@ -245,6 +245,11 @@ impl Segments<'_> {
         self.mark
     }
 
+    /// The key of a segment that is longer than a key.
+    pub(super) fn long_key(&self, segment: &[u8]) -> Key {
+        if self.mark == SEGMENT { SEGMENT } else { key_of_long_segment(segment) }
+    }
+
     /// Takes the next segments, at most as many as `ends` has places, and returns where they end.
     #[inline]
     pub(super) fn next_ends<'e>(&mut self, ends: &'e mut [usize]) -> &'e [usize] {
@@ -254,7 +259,7 @@ impl Segments<'_> {
     }
 }
 
-/// Iterates over the key and the span of each segment. One that is too long for a key is not cached.
+/// Iterates over the key and the span of each segment. One that is longer than a key is not cached.
 impl Iterator for Segments<'_> {
     type Item = (Key, Span);
 

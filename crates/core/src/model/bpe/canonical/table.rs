@@ -15,7 +15,7 @@ pub(super) const BYTES: u32 = 256;
 
 /// The number of short pretokens that are merged side by side. Several cost little more than one, because they wait
 /// for memory together.
-pub const MERGE_BATCH: usize = 8;
+pub const MERGE_BATCH: usize = 16;
 
 /// The parts of a product that is not built: no text merges to it.
 pub(super) const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
