@@ -197,6 +197,7 @@ impl CanonicalMerges {
             0 => {}
             1 => write(&W::merge(level, merges, [row_at(0)]))?,
             2..=4 => write(&W::merge::<4>(level, merges, std::array::from_fn(row_at)))?,
+            5..=8 => write(&W::merge::<8>(level, merges, std::array::from_fn(row_at)))?,
             _ => write(&W::merge::<MERGE_BATCH>(level, merges, std::array::from_fn(row_at)))?,
         }
         Ok(counts)

@@ -13,8 +13,8 @@ use crate::model::output::Output;
 /// The number of symbols that are bytes: products come after these.
 pub(super) const BYTES: u32 = 256;
 
-/// The number of short pretokens that are merged side by side. Several cost little more than one, because they wait
-/// for memory together.
+/// The number of pretokens that are merged side by side. Several cost little more than one, because they wait for
+/// memory together.
 pub const MERGE_BATCH: usize = 16;
 
 /// The parts of a product that is not built: no text merges to it.

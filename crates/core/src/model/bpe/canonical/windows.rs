@@ -17,7 +17,11 @@ use crate::model::bpe::scratch::BpeScratch;
 use crate::watch::Ticker;
 
 use super::repeats;
-use super::table::{MERGE_BATCH, SymbolTable, start};
+use super::table::{SymbolTable, start};
+
+/// The number of windows that are merged side by side. Twice as many are slower: their rows are long, and do not fit
+/// into the first cache with what they look up.
+const WINDOWS: usize = 8;
 
 /// The distance in bytes between the starts of windows that are merged side by side: for symbols of up to [`SHORT`]
 /// bytes, and for longer ones. Windows overlap in the other bytes. The symbols around the cuts are of no use: those
@@ -103,7 +107,7 @@ impl Prefix<'_> {
             let (count, end) = (self.kept.len(), self.end);
             let may_be_batch = size == Widest::LONGEST && self.end >= single_until && !self.is_run(size);
             let is_batch = may_be_batch && self.text.len() - self.last_start() > size;
-            let spent = if is_batch { MERGE_BATCH * size } else { size };
+            let spent = if is_batch { WINDOWS * size } else { size };
             ticker.spend(spent)?;
             work += spent;
             // A window has no more symbols than bytes.
@@ -222,10 +226,10 @@ impl Prefix<'_> {
         // At the end of the text the windows of the batch overlap as much as they can.
         let rest = end - from - Widest::LONGEST;
         let others = rest.div_ceil(stride);
-        let count = MERGE_BATCH.min(others + 1);
-        let starts: [usize; MERGE_BATCH] = std::array::from_fn(|window| match (window, others) {
+        let count = WINDOWS.min(others + 1);
+        let starts: [usize; WINDOWS] = std::array::from_fn(|window| match (window, others) {
             (0, _) => from,
-            (_, 0..MERGE_BATCH) => self.next_character(from + rest * window.min(others) / others),
+            (_, 0..WINDOWS) => self.next_character(from + rest * window.min(others) / others),
             _ => self.next_character(from + stride * window),
         });
         let ends = starts.map(|start| end.min(start + Widest::LONGEST));
@@ -235,7 +239,7 @@ impl Prefix<'_> {
             let merged = Widest::merge::<4>(level, merges, std::array::from_fn(row));
             self.extend_by_windows(&starts[..count], &ends, &merged)
         } else {
-            let merged = Widest::merge::<MERGE_BATCH>(level, merges, std::array::from_fn(row));
+            let merged = Widest::merge::<WINDOWS>(level, merges, std::array::from_fn(row));
             self.extend_by_windows(&starts[..count], &ends, &merged)
         }
     }
