@@ -215,7 +215,7 @@ impl PretokenCache {
 
     /// The table, to look up a batch of keys.
     #[inline]
-    pub(super) fn table(&self) -> &ShortTable {
+    pub(in super::super) fn table(&self) -> &ShortTable {
         &self.table
     }
 

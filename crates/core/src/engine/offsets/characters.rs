@@ -59,21 +59,26 @@ fn each_by(
     match text {
         Text::Str(_) => {
             let count = |from: usize, to: usize| count_starts(&all[from..to]);
-            each_span((&count, |at, span| short_span(all, at, span)), all.len(), spans, ticker, emit)
+            let (beside, near) = (|at, span| span_beside(all, at, span), |at, span| span_near(all, at, span));
+            each_span((&count, beside, near), all.len(), spans, ticker, emit)
         }
         Text::Bytes(_) => {
             let count =
                 |from: usize, to: usize| (from..to).filter(|&byte| starts_character(all, byte)).count();
-            each_span((&count, |_, _| None), all.len(), spans, ticker, emit)
+            each_span((&count, |_, _| None, |_, _| None), all.len(), spans, ticker, emit)
         }
     }
 }
 
 /// As [`each_by`], for a text of `length` bytes; `count` says how many characters start between two of them, and
-/// `beside` is [`short_span`].
+/// `beside` and `near` are [`span_beside`] and [`span_near`].
 #[inline]
 fn each_span(
-    (count, beside): (&impl Fn(usize, usize) -> usize, impl Fn(usize, Span) -> Option<(bool, usize)>),
+    (count, beside, near): (
+        &impl Fn(usize, usize) -> usize,
+        impl Fn(usize, Span) -> Option<(bool, usize)>,
+        impl Fn(usize, Span) -> Option<(usize, bool, usize)>,
+    ),
     length: usize,
     spans: impl Iterator<Item = Span>,
     ticker: &mut Ticker<'_>,
@@ -83,11 +88,16 @@ fn each_span(
     let (mut first, mut last, mut work) = (Place::default(), Place::default(), 0);
     let inside = |byte: usize| byte < length && count(byte, byte + 1) == 0;
     for span in spans {
-        // Most spans are short, and begin where the one before ends.
+        // Most spans are short, and begin where the one before ends or a little later.
         if let Some((is_inside, starts)) = beside(last.at, span) {
             work += 16;
             emit(last.chars - usize::from(is_inside), last.chars + starts);
             last = Place { at: span.end, chars: last.chars + starts };
+        } else if let Some((before, is_inside, starts)) = near(last.at, span) {
+            work += 32;
+            let chars = last.chars + before;
+            emit(chars - usize::from(is_inside), chars + starts);
+            last = Place { at: span.end, chars: chars + starts };
         } else {
             if span.start.abs_diff(last.at) <= span.start.abs_diff(first.at) {
                 first = last;
@@ -108,15 +118,32 @@ fn each_span(
 /// Does a short span of valid UTF-8 that begins at `at` begin inside a character, and how many characters start in it?
 /// `None` for other spans.
 #[inline]
-fn short_span(text: &[u8], at: usize, span: Span) -> Option<(bool, usize)> {
+fn span_beside(text: &[u8], at: usize, span: Span) -> Option<(bool, usize)> {
     let length = span.len();
     if span.start != at || length == 0 || length > 8 {
         return None;
     }
     let word = text.get(at..)?.first_chunk::<8>()?;
     let starts = starts_in(u64::from_le_bytes(*word));
-    let inside = starts & u64::MAX >> (64 - 8 * length);
-    Some((starts & 1 == 0, (inside.wrapping_mul(EACH_BYTE) >> 56) as usize))
+    Some((starts & 1 == 0, sum(starts & first_bytes(length))))
+}
+
+/// As [`span_beside`], for a span that begins at or after `at` and ends up to 16 bytes after it; before that, how many
+/// characters start between `at` and the span.
+#[inline]
+fn span_near(text: &[u8], at: usize, span: Span) -> Option<(usize, bool, usize)> {
+    let (start, end) = (span.start.wrapping_sub(at), span.end.wrapping_sub(at));
+    if end > 16 || start >= end {
+        return None;
+    }
+    let window = text.get(at..)?.first_chunk::<16>()?.as_chunks::<8>().0;
+    let [low, high] = [0, 1].map(|half| starts_in(u64::from_le_bytes(window[half])));
+    let up_to = |bytes: usize| {
+        sum(low & first_bytes(bytes.min(8))) + sum(high & first_bytes(bytes.saturating_sub(8)))
+    };
+    let from_start = if start < 8 { low >> (8 * start) } else { high >> (8 * (start - 8)) };
+    let before = up_to(start);
+    Some((before, from_start & 1 == 0, up_to(end) - before))
 }
 
 /// Byte spans of character offsets, which ascend and do not overlap: the inverse of [`char_offsets`].
@@ -209,6 +236,16 @@ fn starts_in_block(block: &[u8; 64]) -> usize {
     usize::from(block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80)))
 }
 
+/// The first bytes of a word, at most eight.
+fn first_bytes(bytes: usize) -> u64 {
+    if bytes == 0 { 0 } else { u64::MAX >> (64 - 8 * bytes) }
+}
+
+/// The sum of the bytes of a word, if it is below 256.
+fn sum(word: u64) -> usize {
+    (word.wrapping_mul(EACH_BYTE) >> 56) as usize
+}
+
 /// A word with 1 in each byte that starts a character: every byte of valid UTF-8 but those of the form 10xxxxxx.
 fn starts_in(word: u64) -> u64 {
     ((!word >> 7) | (word >> 6)) & EACH_BYTE
@@ -254,6 +291,21 @@ mod tests {
             let want: Vec<Span> = offsets.iter().map(|&(a, b)| Span::new(byte(a), byte(b))).collect();
             prop_assert_eq!(&spans, &want);
             prop_assert_eq!(char_offsets(Text::Str(&text), &spans, &Unwatched).unwrap(), offsets);
+        }
+
+        #[test]
+        fn short_spans_and_gaps_have_the_characters_of_their_bytes(
+            text in "(\\PC|[a-zé語🦊]{0,40}){1,9}",
+            steps in prop::collection::vec((0usize..10, 0usize..12), 0..40),
+        ) {
+            let (mut at, mut spans) = (0, Vec::new());
+            for (gap, length) in steps {
+                let start = (at + gap).min(text.len());
+                at = (start + length).min(text.len());
+                spans.push(Span::new(start, at));
+            }
+            let counted = char_offsets(Text::Str(&text), &spans, &Unwatched).unwrap();
+            prop_assert_eq!(counted, char_offsets(Text::Bytes(text.as_bytes()), &spans, &Unwatched).unwrap());
         }
 
         #[test]

@@ -3,7 +3,8 @@
 //! In: text between added tokens, whose words are looked up before they are normalized. Out: the ids, spans and numbers
 //! of pretokens that all stages give. Normalizers change the length of a word, so the lengths of its tokens do not say
 //! where they are in it. So a cache has for each word its ids, each with its span in the word.
-use tokenmill_kernels::short_table::{self, Key, SHORT};
+use tokenmill_kernels::cpu::{self, Level};
+use tokenmill_kernels::short_table::{self, lookup::LookupKey};
 use tokenmill_kernels::try_alloc;
 
 use super::spans::{Encoding, Spans};
@@ -57,15 +58,6 @@ impl SpanInWord {
     }
 }
 
-/// A word of the text, with its key.
-#[derive(Debug, Clone, Copy, Default)]
-struct Word {
-    key: Key,
-    hash: u64,
-    start: usize,
-    end: usize,
-}
-
 /// Encodes the raw words of a text without added tokens.
 ///
 /// # Errors
@@ -82,31 +74,31 @@ pub(super) fn encode_words(
     let cache = word_spans.get_or_insert_with(|| Box::new(PretokenCache::for_spans(engine.workers.budget())));
     let words = Words { raw, normalizers, pre_tokenizers };
     let (mut found, mut items, mut from, mut last_end) = (WordSpans::default(), Vec::new(), 0, 0);
-    while from < piece.text.len() {
+    let (bytes, level) = (piece.text.as_bytes(), cpu::level());
+    let mut keys = [LookupKey::default(); BATCH];
+    while from < bytes.len() {
         let next = raw.finder().next(piece.text, from, &mut found);
+        if raw.finder().spans_cover_gaps() {
+            last_end = found.cover_gaps(last_end);
+        }
         let (starts, ends) = found.get();
         for (starts, ends) in starts.chunks(BATCH).zip(ends.chunks(BATCH)) {
-            let mut batch = [Word::default(); BATCH];
-            for (word, (&start, &end)) in batch.iter_mut().zip(starts.iter().zip(ends)) {
-                // The gap before a word is a part of it if its spans cover the gap.
-                let start = if raw.finder().spans_cover_gaps() { last_end } else { start };
-                *word = Word::new(piece.text.as_bytes(), start, end);
-                last_end = end;
-                cache.prefetch(word.hash);
-            }
+            let keys = &mut keys[..starts.len()];
+            prefetch_words(cache, level, bytes, (starts, ends), keys);
+            spans.reserve(BATCH)?;
             let mut missed = 0;
-            for word in &batch[..starts.len()] {
-                let text = piece.slice(Span::new(word.start, word.end));
-                let value = if is_cacheable(word.key) { cache.get(word.key, word.hash) } else { None };
-                let hit = value.as_ref().and_then(|value| cache.ids_of(value, text.text.as_bytes()));
+            for (&LookupKey { key, hash, end }, &start) in keys.iter().zip(starts) {
+                let value = if is_cacheable(key) { cache.get(key, hash) } else { None };
+                let hit = value.as_ref().and_then(|value| cache.ids_of(value, &bytes[start..end]));
                 if let Some(items) = hit
                     && !(spans.keeps_words && has_surface(items))
                 {
-                    spans.push_word(items, text.span().start)?;
+                    spans.push_word(items, piece.origins.span(Span::new(start, end)).start)?;
                     continue;
                 }
                 missed += 1;
                 items.clear();
+                let text = piece.slice(Span::new(start, end));
                 let is_known = spans.spell_word(
                     (words, text),
                     &engine.stages,
@@ -114,8 +106,9 @@ pub(super) fn encode_words(
                     &mut items,
                 )?;
                 if is_known {
-                    cache.insert(word.key, word.hash, text.text.as_bytes(), &items);
+                    cache.insert(key, hash, text.text.as_bytes(), &items);
                 }
+                spans.reserve(BATCH)?;
             }
             cache.record(starts.len(), missed, 0);
         }
@@ -125,33 +118,57 @@ pub(super) fn encode_words(
     Ok(())
 }
 
+/// Prefetches the entries of some words, and writes their keys.
+fn prefetch_words(
+    cache: &PretokenCache,
+    level: Level,
+    text: &[u8],
+    (starts, ends): (&[usize], &[usize]),
+    keys: &mut [LookupKey],
+) {
+    let mut done = 0;
+    while done < keys.len() {
+        let rest = (&starts[done..], &ends[done..]);
+        done += cache.table().prefetch_spans(level, text, rest, 0, &mut keys[done..]);
+        if let Some(long) = keys.get_mut(done) {
+            let end = ends[done];
+            let key = key_of_long_word(&text[starts[done]..end]);
+            *long = LookupKey { key, hash: short_table::hash(key), end };
+            cache.prefetch(long.hash);
+            done += 1;
+        }
+    }
+}
+
 /// Does a cached word have an id whose text is not in the cache?
 fn has_surface(items: &[u32]) -> bool {
     items.get(1).is_some_and(|first| first & HAS_SURFACE != 0)
 }
 
-impl Word {
-    fn new(text: &[u8], start: usize, end: usize) -> Self {
-        let key = match end - start {
-            length @ 0..=SHORT => short_table::key_at(text, start, length),
-            _ => key_of_long_word(&text[start..end]),
-        };
-        Self { key, hash: short_table::hash(key), start, end }
-    }
-}
-
 impl Spans<'_> {
     /// Appends a word that was found in the cache. The word starts at byte `at` of the caller's text. For each of its
-    /// tokens, `items` has the id and the [`SpanInWord`].
+    /// tokens, `items` has the id and the [`SpanInWord`]. Capacity for one id of each word of a batch is reserved.
     fn push_word(&mut self, items: &[u32], at: usize) -> SinkResult {
         let (pairs, _) = items.as_chunks::<2>();
-        self.reserve(pairs.len())?;
-        for &[id, span_in_word] in pairs {
-            let SpanInWord { start, end, pretoken_delta } = SpanInWord::of(span_in_word);
+        if pairs.len() > 1 {
+            self.reserve(pairs.len() + BATCH)?;
+        }
+        let span_of = |packed: u32| {
+            let SpanInWord { start, end, .. } = SpanInWord::of(packed);
+            Span { start: at + usize::from(start), end: at + usize::from(end) }
+        };
+        if let &[[id, packed]] = pairs
+            && !self.keeps_words
+        {
+            self.encoding.ids.push(id);
+            self.encoding.byte_offsets.push(span_of(packed));
+            return Ok(());
+        }
+        for &[id, packed] in pairs {
             // The number of the pretoken is that of the one that began last.
-            self.word += if self.is_pretokenized { 0 } else { u32::from(pretoken_delta) };
-            let span = Span { start: at + usize::from(start), end: at + usize::from(end) };
-            self.push_numbered(id, span, self.word - u32::from(!self.is_pretokenized));
+            self.word +=
+                if self.is_pretokenized { 0 } else { u32::from(SpanInWord::of(packed).pretoken_delta) };
+            self.push_numbered(id, span_of(packed), self.word - u32::from(!self.is_pretokenized));
         }
         Ok(())
     }

@@ -205,6 +205,14 @@ impl WordSpans {
         (&self.starts[..self.count], &self.ends[..self.count])
     }
 
+    /// Makes each word begin where the one before it ends, the first one at `from`. Returns where the last one ends.
+    pub(in crate::engine) fn cover_gaps(&mut self, mut from: usize) -> usize {
+        for (start, &end) in self.starts[..self.count].iter_mut().zip(&self.ends) {
+            *start = std::mem::replace(&mut from, end);
+        }
+        from
+    }
+
     fn clear(&mut self) {
         (self.count, self.is_open) = (0, false);
     }
