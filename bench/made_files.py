@@ -88,7 +88,22 @@ FALCON = {
         {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False},
     ],
 }
+LLAMA4_TOKENS = ("<|begin_of_text|>", "<|end_of_text|>", "<|header_start|>", "<|header_end|>", "<|eot|>")
+LLAMA4_RESERVED = 1_130
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+
+
+def like_llama4(file: Path) -> str:
+    """The ranks and the split of o200k with as many added tokens as Llama 4 has."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    first = max(content["model"]["vocab"].values()) + 1
+    reserved = (f"<|reserved_special_token_{number}|>" for number in range(LLAMA4_RESERVED))
+    content["added_tokens"] = [
+        {"id": first + number, "content": token, "special": True, "normalized": False}
+        | dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
+        for number, token in enumerate((*LLAMA4_TOKENS, *reserved))
+    ]
+    return json.dumps(content, ensure_ascii=False)
 
 
 def _replace(pattern: dict[str, str], content: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _ranks(file: Path) -> dict[bytes, int]:
 LEARNED = "stdlib-8k"
 NAMES = (
     *("cl100k", "o200k", "llama3", "qwen2.5", "gpt2", "o200k-unsplit"),
-    *("deepseek-v3", "mistral-nemo", "gpt-oss", "starcoder-like", "falcon-like"),
+    *("deepseek-v3", "mistral-nemo", "gpt-oss", "starcoder-like", "falcon-like", "llama4-like"),
     *("llama2", "phi-3", "gemma-like", "llama2-model", "mistral-model"),
     *("bert", "bert-chinese", "t5", "albert-like", "xlnet-like", "t5-model"),
     *REGEXES,
@@ -208,6 +208,11 @@ def _of_another_family(name: str, files: Path) -> Vocabulary:
             stages = made_files.STARCODER if name.startswith("star") else made_files.FALCON
             file = made(f"{name}.json", (gpt2,), lambda: made_files.with_stages(gpt2, pre_tokenizer=stages))
             return of_json("own", file)
+        case "llama4-like":
+            o200k = find("o200k")
+            base = o200k.tokenizer_json()
+            file = made(f"{name}.json", (base,), lambda: made_files.like_llama4(base))
+            return of_json("o200k", file)
         case "albert-like" | "xlnet-like":
             lower_case = name.startswith("albert")
             file = made(f"{name}.json", (t5,), lambda: made_files.like_albert(t5, lower_case=lower_case))

@@ -211,7 +211,7 @@ def _header(path: Path) -> Iterator[_Tensor]:
             raise _broken(path, "header", "limit", reason, MOST_HEADER)
         if 8 + length > size:
             reason = (
-                f"the header would have {length:,} bytes, and the file has {size - 8:,} behind its length"
+                f"the header would have {length:,} bytes, and the file has {size - 8:,} after its length"
             )
             raise _broken(path, "header", "truncated", reason)
         data = file.read(length)
@@ -234,7 +234,7 @@ def _header(path: Path) -> Iterator[_Tensor]:
         if not isinstance(ends, list) or len(ends) != 2 or not all(_is_count(end) for end in ends):
             raise _broken(path, f"header.{name}.data_offsets", "type", "it must be a begin and an end")
         if not ends[0] <= ends[1] <= left:
-            reason = f"{ends} is not within the {left:,} bytes behind the header"
+            reason = f"{ends} is not within the {left:,} bytes after the header"
             raise _broken(path, f"header.{name}.data_offsets", "truncated", reason)
         yield _Tensor(name, tuple(shape), path.name)
 

@@ -57,7 +57,7 @@ CHECKPOINTS: list[Row] = [
         (
             "tensors that end within their header",
             check(TENSORS, A_TENSOR[:20]),
-            "the file has 12 behind its length",
+            "the file has 12 after its length",
             broken("truncated", "header", path=TENSORS),
         ),
         (

@@ -205,7 +205,7 @@ TRAINING = rows(
     (
         "a gzip file with something behind it",
         train_on("text.txt", gzip.compress(b"low") + b"more"),
-        "there is something else behind the compressed data",
+        "there is something else after the compressed data",
         {"path": "text.txt", "byte": len(gzip.compress(b"low")), "row": None},
     ),
     (

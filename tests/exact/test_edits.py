@@ -98,7 +98,7 @@ def test_what_is_refused(data: Path) -> None:
         other.edit(text, encoding, 0, 1, "")
     with pytest.raises(BudgetError, match="not that of the text"):
         tok.edit("something else here", encoding, 12, 14, "x")
-    with pytest.raises(BudgetError, match="end behind the text"):
+    with pytest.raises(BudgetError, match="end after the text"):
         tok.edit("hello", encoding, 0, 0, "x")
     for wrong in (None, 3, b"x"):
         with pytest.raises(TypeError, match="replacement"):

@@ -125,7 +125,7 @@ def _again(stdin: IO[bytes]) -> BinaryIO:
     """Standard input as a file that can be closed without closing it."""
     try:
         number = stdin.fileno()
-    except OSError:  # there is none behind it
+    except OSError:  # there is none after it
         return io.BytesIO(stdin.read())
     return cast("BinaryIO", open(os.dup(number), "rb", buffering=0))  # noqa: PTH123  # a descriptor
 

@@ -34,7 +34,7 @@ def parse_npy(name: str, content: bytes) -> npt.NDArray[Any]:
     held, said = len(content) - start, shape[0] * dtype.itemsize
     if held != said:
         raise UsageError(
-            f"{name}: damaged: its header says {shape[0]:,} ids of {dtype.itemsize} bytes, and behind it "
+            f"{name}: damaged: its header says {shape[0]:,} ids of {dtype.itemsize} bytes, and after it "
             f"are {held:,} bytes",
             hint="copy or make the file again",
         )

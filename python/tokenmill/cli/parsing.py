@@ -105,7 +105,7 @@ def _check_option(parser: Parser, word: str, before: str = "") -> None:
     if not meant and taker is not None and taker.nargs != 0:
         hint = f"if it belongs to {before}: {before}={word}"
     elif not word.startswith("--") or "text" in (action.dest for action in parser._actions):
-        hint += "; what begins with - and is no option goes behind --"
+        hint += "; what begins with - and is no option goes after --"
     raise UsageError(f"{parser.prog} has no option {name}{meant}", hint=hint)
 
 

@@ -112,7 +112,7 @@ class Gzip:
             self._left += self._stored.read(_STORED)
         if not self._left.startswith(b"\x1f\x8b"):
             byte = self.position - len(self._left)
-            raise damaged(self._name, "gzip", "there is something else behind the compressed data", byte=byte)
+            raise damaged(self._name, "gzip", "there is something else after the compressed data", byte=byte)
         # 31: a gzip header and checksums, which are checked, and any window.
         self._member = zlib.decompressobj(31)
         return True

@@ -181,7 +181,7 @@ impl Change<'_> {
             return Err(foreign("it has no offsets"));
         }
         if byte_offsets.iter().any(|span| span.end > self.old.len()) {
-            return Err(foreign("its offsets end behind the text"));
+            return Err(foreign("its offsets end after the text"));
         }
         Ok(())
     }

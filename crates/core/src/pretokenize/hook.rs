@@ -59,7 +59,7 @@ fn of_pieces(hook: &SplitHook, piece: AlignedText<'_>, pieces: &[String]) -> Res
     for (i, part) in pieces.iter().enumerate() {
         let Some(start) = piece.text[at..].find(part.as_str()) else {
             let reason = format!(
-                "piece {i}, {part:?}, does not stand in the text behind the pieces before it; give pieces as \
+                "piece {i}, {part:?}, does not stand in the text after the pieces before it; give pieces as \
                  they stand there, or (start, end) of each"
             );
             return Err(hook.fault(piece, at, reason));

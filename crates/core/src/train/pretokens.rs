@@ -97,7 +97,7 @@ impl PretokenCounts {
             let wrong = |reason: &str| Err(Error::training(reason).at_index(number).at("pretoken"));
             // All offsets up to here are at most the length, for the last one is if they ascend.
             let Some(pretoken) = counts.bytes.get(start as usize..end as usize) else {
-                return wrong("ends before it begins, or behind the bytes of all");
+                return wrong("ends before it begins, or after the bytes of all");
             };
             ticker.spend(16 + pretoken.len())?;
             if pretoken.is_empty() {

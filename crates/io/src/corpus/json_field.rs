@@ -186,7 +186,7 @@ impl<'a> Scanner<'a, '_, '_> {
             Some(b'{') => self.object(keys, 0)?,
             Some(_) => Found::Wrong(self.skip()?, 0),
         };
-        if self.peek().is_some() { Err(self.defect("there is more behind the object")) } else { Ok(found) }
+        if self.peek().is_some() { Err(self.defect("there is more after the object")) } else { Ok(found) }
     }
 
     /// What an object has at `keys[level..]`; of equal keys the last one counts.

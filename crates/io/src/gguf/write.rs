@@ -129,7 +129,7 @@ fn check(plain: &Description, description: &Description) -> Result<()> {
     }
     let around = around(&description.post_processor);
     if around.is_none() || around != self::around(&plain.post_processor) {
-        return refuse("post_processor", "GGUF puts at most one token before a text and one behind it");
+        return refuse("post_processor", "GGUF puts at most one token before a text and one after it");
     }
     Ok(())
 }

@@ -94,7 +94,7 @@ fn specials(added: &[AddedToken], lossy: bool) -> Result<TokenId> {
             return cannot(
                 "added_tokens",
                 &format!(
-                    "gives special tokens the ids from 0 on, and other tokens the ids behind them; {:?} is {} with the \
+                    "gives special tokens the ids from 0 on, and other tokens the ids after them; {:?} is {} with the \
                      id {}",
                     token.content,
                     if token.is_special { "special" } else { "an added token that is not special" },
@@ -131,7 +131,7 @@ fn ordinary(engine: &Engine, specials: TokenId) -> Result<TokenList> {
     if !has_bytes {
         return cannot(
             "model",
-            "has the 256 bytes in their order as the first tokens behind the special ones",
+            "has the 256 bytes in their order as the first tokens after the special ones",
         );
     }
     if !ranks::are_ids(engine, tokens.clone())? {
@@ -164,7 +164,7 @@ fn check(engine: &Engine, again: Description) -> Result<()> {
     let (again, own) = (Digests::of(&compile(again)?)?, Digests::of(engine)?);
     if again.template != own.template {
         let reason =
-            format!("puts <s> before a text, nothing behind it, and neither pads nor truncates ({LOSSY})");
+            format!("puts <s> before a text, nothing after it, and neither pads nor truncates ({LOSSY})");
         return cannot("post_processor", &reason);
     }
     if again.decode != own.decode {

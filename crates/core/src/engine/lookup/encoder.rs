@@ -139,7 +139,7 @@ impl PretokenEncoder<'_, '_> {
         self.batch.begin_text(text);
         let (mut found, mut from) = (WordSpans::default(), 0);
         while from < text.len() {
-            let next = words.next(piece.text, from, &mut found);
+            let next = words.next(piece.text, from, &mut found, self.ticker)?;
             let (mut starts, mut ends) = found.get();
             while !ends.is_empty() {
                 let count = self.push_words(text, (starts, ends));
@@ -148,7 +148,6 @@ impl PretokenEncoder<'_, '_> {
                     self.resolve_batch(text, piece.origins, sink, false)?;
                 }
             }
-            self.ticker.spend(next - from)?;
             from = next;
         }
         self.resolve_batch(text, piece.origins, sink, true)
@@ -186,7 +185,7 @@ impl PretokenEncoder<'_, '_> {
         self.batch.begin_text(text);
         let (mut found, mut from) = (WordSpans::default(), 0);
         while from < text.len() {
-            let next = words.finder().next(piece.text, from, &mut found);
+            let next = words.finder().next(piece.text, from, &mut found, self.ticker)?;
             let (mut starts, mut ends) = found.get();
             while let (Some(&start), Some(&end)) = (starts.first(), ends.first()) {
                 let count = if may_cache_word(&text[self.batch.end..end]) {
@@ -204,7 +203,6 @@ impl PretokenEncoder<'_, '_> {
                     self.resolve_batch(text, piece.origins, sink, false)?;
                 }
             }
-            self.ticker.spend(next - from)?;
             sink.check()?;
             from = next;
         }

@@ -77,7 +77,7 @@ pub(super) fn encode_words(
     let (bytes, level) = (piece.text.as_bytes(), cpu::level());
     let mut keys = [LookupKey::default(); BATCH];
     while from < bytes.len() {
-        let next = raw.finder().next(piece.text, from, &mut found);
+        let next = raw.finder().next(piece.text, from, &mut found, ticker)?;
         if raw.finder().spans_cover_gaps() {
             last_end = found.cover_gaps(last_end);
         }
@@ -112,7 +112,7 @@ pub(super) fn encode_words(
             }
             cache.record(starts.len(), missed, 0);
         }
-        ticker.spend(next - from + WORK_OF_WORD * ends.len())?;
+        ticker.spend(WORK_OF_WORD * ends.len())?;
         from = next;
     }
     Ok(())

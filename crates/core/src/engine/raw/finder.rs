@@ -6,7 +6,9 @@ use tokenmill_kernels::WordBits;
 use tokenmill_kernels::cpu::{self, Level};
 
 use super::edges::Edges;
+use crate::error::Result;
 use crate::normalize::is_ideograph;
+use crate::watch::Ticker;
 
 /// The first ideograph is U+3400. Ideographs begin with this byte or a larger one.
 const IDEOGRAPHS: u8 = 0xE3;
@@ -14,6 +16,9 @@ const IDEOGRAPHS: u8 = 0xE3;
 /// The bytes of a block, and the most words that can begin or end in one.
 const BLOCK: usize = 64;
 const WORDS_OF_BLOCK: usize = BLOCK / 2 + 2;
+
+/// The bytes that are read between two reports to the watch.
+const REPORTED: usize = 1 << 16;
 
 /// What becomes of white space between words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +70,23 @@ impl WordFinder {
     }
 
     /// Finds the next words of a text. A word or white space must begin at `from`. Returns where to go on.
-    pub(in crate::engine) fn next(&self, text: &str, from: usize, found: &mut WordSpans) -> usize {
+    ///
+    /// # Errors
+    /// Those of the watch, which hears of the bytes that are read.
+    pub(in crate::engine) fn next(
+        &self,
+        text: &str,
+        from: usize,
+        found: &mut WordSpans,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<usize> {
         let (bytes, level) = (text.as_bytes(), cpu::level());
-        let mut at = from;
+        let (mut at, mut reported) = (from, from);
         found.clear();
         while at < bytes.len() && !found.is_full() {
+            if at - reported >= REPORTED {
+                ticker.spend(at - std::mem::replace(&mut reported, at))?;
+            }
             if let Some((length, bits)) = self.known_block(bytes, at, level) {
                 found.push_block(at, length, bits.white);
                 at += length;
@@ -103,8 +120,9 @@ impl WordFinder {
             }
             found.end(at);
         }
+        ticker.spend(at - reported)?;
         // A word whose end was not found is left to the next call.
-        found.open().unwrap_or(at)
+        Ok(found.open().unwrap_or(at))
     }
 
     /// The masks of the block at `at`, and the number of its bytes in which white space alone tells the words. `None`

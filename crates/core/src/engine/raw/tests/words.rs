@@ -1,5 +1,7 @@
 //! Raw words against all stages.
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use proptest::prelude::*;
 
@@ -11,11 +13,12 @@ use crate::description::{
     ModelDescription, Normalizer, Pattern, PreTokenizer, PrependScheme, TokenList, UnicodeTables,
     UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
-use crate::engine::raw::Raw;
+use crate::engine::raw::{Raw, WordSpans};
 use crate::engine::{Engine, Special, Text};
+use crate::error::Result;
 use crate::ids::to_u32;
 use crate::normalize::tests::charsmap::blob;
-use crate::watch::Unwatched;
+use crate::watch::{Ticker, Unwatched, Watch};
 
 /// Tokens of words; the first is the unknown token.
 const TOKENS: [&str; 22] = [
@@ -246,6 +249,32 @@ const PIECES: [&str; 55] = [
 fn texts() -> impl Strategy<Value = String> {
     let pieces = |count| prop::collection::vec(prop::sample::select(&PIECES[..]), count);
     prop_oneof![pieces(0..30), pieces(60..120)].prop_map(|pieces| pieces.concat())
+}
+
+/// Counts how often it is polled.
+#[derive(Default)]
+struct Polls(AtomicUsize);
+
+impl Watch for Polls {
+    fn poll(&self) -> Result<()> {
+        self.0.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn progress(&self, _phase: &'static str, _done: u64, _total: u64) {}
+}
+
+#[test]
+fn a_stop_is_heard_within_a_long_word() {
+    let steps: &[PreTokenizer] = &[PreTokenizer::Bert];
+    let engine = engine(&models()[0], &[bert(true, None, true)], steps);
+    let Some(Raw::Words(words)) = &engine.stages.raw else { panic!("texts have words") };
+    let text = "aé".repeat(1 << 16);
+    let polls = Polls::default();
+    let end = words.finder().next(&text, 0, &mut WordSpans::default(), &mut Ticker::new(&polls));
+    assert_eq!(end.unwrap(), text.len());
+    // A watch that is polled only when the word has ended could not stop the search.
+    assert!(polls.0.load(Relaxed) > 2);
 }
 
 proptest! {
