@@ -210,9 +210,7 @@ def _header(path: Path) -> Iterator[_Tensor]:
             reason = f"the header would have {length:,} bytes; at most {MOST_HEADER:,} are read"
             raise _broken(path, "header", "limit", reason, MOST_HEADER)
         if 8 + length > size:
-            reason = (
-                f"the header would have {length:,} bytes, and the file has {size - 8:,} after its length"
-            )
+            reason = f"the header would have {length:,} bytes, and the file has {size - 8:,} after its length"
             raise _broken(path, "header", "truncated", reason)
         data = file.read(length)
     if len(data) < length:
