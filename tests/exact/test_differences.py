@@ -156,6 +156,27 @@ def test_a_removed_control_character_is_no_part_of_the_token_before_it_here(
     assert found.offsets == ours
 
 
+@pytest.mark.parametrize(
+    ("text", "theirs", "ours"),
+    [
+        ("\x07ab", [(0, 2)], [(1, 3)]),
+        ("\x07\x07ab cd", [(0, 2), (3, 4), (3, 4), (4, 5)], [(2, 4), (5, 6), (5, 6), (6, 7)]),
+        ("ab\x07 cd", [(0, 2), (4, 5), (4, 5), (5, 6)], [(0, 2), (4, 5), (4, 5), (5, 6)]),
+    ],
+)
+def test_removed_control_characters_before_a_text_are_counted_here(
+    text: str, theirs: list[tuple[int, int]], ours: list[tuple[int, int]], native: Any, data: Path
+) -> None:
+    from tokenizers import Tokenizer
+
+    path = data / "vocab" / "t5-small" / "tokenizer.json"
+    want = Tokenizer.from_file(str(path)).encode(text, add_special_tokens=False)
+    found = native.load(path).encode_with_offsets(text)
+    assert found.ids == want.ids
+    assert want.offsets == theirs
+    assert found.offsets == ours
+
+
 def test_of_added_tokens_with_one_normalized_text_the_first_is_found_here_and_any_there(
     native: Any, tmp_path: Path
 ) -> None:

@@ -242,8 +242,8 @@ impl PretokenEncoder<'_, '_> {
             if !has_long {
                 return Ok(());
             }
-            // An unsplit text of at most 128 bytes may repeat as a whole, and a long segment of it takes as long to
-            // look up, so the whole is pushed after all. The batch holds nothing but its segments.
+            // An unsplit text of at most 128 bytes may repeat as a whole. The lookup of a long segment takes about as
+            // long as that of the whole, so the whole is pushed after all. The batch holds nothing but its segments.
             self.batch.restart(start);
         }
         self.batch.work += splitter.work(pretoken.len());

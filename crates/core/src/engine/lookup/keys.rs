@@ -25,8 +25,8 @@ const MAX_CACHED_BYTES: usize = 128;
 
 /// Does a text begin with a character of a script that is written without spaces between words, or of Hangul, whose
 /// words are better divided? Pretokens of the former are whole sentences, which hardly repeat. Of other scripts that have
-/// characters of three bytes, two fifths to two thirds of the long words in a text occurred before. Characters of four
-/// bytes are of rare scripts.
+/// characters of three bytes, two fifths to two thirds of the long words in a text occurred before. Judged by a byte or
+/// two, so some rare scripts count as the ones beside them.
 #[inline]
 fn begins_unspaced(text: &[u8]) -> bool {
     match text {

@@ -14,8 +14,9 @@
 //!    cached.
 //!
 //! `encoder` runs these steps for one text; for a single pretoken it asks the cache, the static table and the model,
-//! without a batch. A pretoken that hardly ever repeats (above 128 bytes, or above 15 in a script without spaces), and a
-//! text that is not split, is cut into segments where the vocabulary allows it; each segment takes these steps.
+//! without a batch. A pretoken that hardly ever repeats (above 128 bytes, or above 15 in Hangul or a script without
+//! spaces), and a text that is not split, is cut into segments where the vocabulary allows it; each segment takes these
+//! steps.
 //!
 //! Parts of a text that is not normalized yet are looked up in the same way: raw segments, words and pieces, which
 //! `engine::raw` finds. A mark in the keys of words and pieces keeps them apart from pretokens, and a miss goes through

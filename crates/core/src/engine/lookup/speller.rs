@@ -259,7 +259,7 @@ impl Segments<'_> {
     }
 }
 
-/// Iterates over the key and the span of each segment. One that is longer than a key is not cached.
+/// Iterates over the key and the span of each segment.
 impl Iterator for Segments<'_> {
     type Item = (Key, Span);
 
@@ -272,7 +272,7 @@ impl Iterator for Segments<'_> {
         self.from = self.merges.cuts.next(self.text_to_end, from);
         let key = match self.from - from {
             length @ 0..=SHORT => short_table::key_at(self.text, from, length) | self.mark,
-            _ => SEGMENT,
+            _ => self.long_key(&self.text_to_end[from..self.from]),
         };
         Some((key, Span::new(from, self.from)))
     }

@@ -123,7 +123,7 @@ fn a_text_that_is_not_split_is_known_by_its_segments() {
 }
 
 #[test]
-fn a_text_that_is_not_split_is_kept_where_a_segment_is_not() {
+fn a_text_that_is_not_split_is_kept_whole_if_a_segment_is_long() {
     let engine = engine("", 1 << 20, false);
     let text = format!("abc qrs {} bc abc", "ab".repeat(10));
     (0..2).for_each(|_| agree(&engine, &text));

@@ -72,7 +72,7 @@ impl WordFinder {
     /// Finds the next words of a text. A word or white space must begin at `from`. Returns where to go on.
     ///
     /// # Errors
-    /// Those of the watch, which hears of the bytes that are read.
+    /// Those of the watch, which hears of the bytes of words as they are read, and of a run of white space at its end.
     pub(in crate::engine) fn next(
         &self,
         text: &str,

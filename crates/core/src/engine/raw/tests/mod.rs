@@ -1,4 +1,5 @@
 //! Parts that are looked up as they come against all stages.
+mod long_words;
 mod pieces;
 mod segments;
 mod sums;

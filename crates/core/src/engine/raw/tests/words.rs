@@ -46,7 +46,7 @@ const TOKENS: [&str; 22] = [
     "ss",
 ];
 
-fn models() -> Vec<ModelDescription> {
+pub(super) fn models() -> Vec<ModelDescription> {
     let tokens =
         || TokenList::from_entries((0..).zip(TOKENS.map(|token| token.as_bytes().to_vec())).collect());
     let word_piece = |unk| {
@@ -87,7 +87,7 @@ fn bert(handle_chinese_chars: bool, strip_accents: Option<bool>, lowercase: bool
     Normalizer::Bert { clean_text: true, handle_chinese_chars, strip_accents, lowercase }
 }
 
-fn normalizers() -> Vec<Vec<Normalizer>> {
+pub(super) fn normalizers() -> Vec<Vec<Normalizer>> {
     let tables = UnicodeTables::Reference;
     let replace = |pattern, content: &str| Normalizer::Replace { pattern, content: content.to_owned() };
     vec![
@@ -149,7 +149,7 @@ fn map(entries: &[(&str, &str)]) -> Arc<[u8]> {
     blob(entries).into()
 }
 
-fn pre_tokenizers() -> Vec<Vec<PreTokenizer>> {
+pub(super) fn pre_tokenizers() -> Vec<Vec<PreTokenizer>> {
     let mark =
         PreTokenizer::Metaspace { replacement: '\u{2581}', prepend: PrependScheme::Always, split: true };
     let split = |pattern, behavior, invert| PreTokenizer::Split { pattern, behavior, invert };
@@ -178,7 +178,11 @@ fn pre_tokenizers() -> Vec<Vec<PreTokenizer>> {
     ]
 }
 
-fn engine(model: &ModelDescription, normalizer: &[Normalizer], pre_tokenizer: &[PreTokenizer]) -> Engine {
+pub(super) fn engine(
+    model: &ModelDescription,
+    normalizer: &[Normalizer],
+    pre_tokenizer: &[PreTokenizer],
+) -> Engine {
     let (normalizer, pre_tokenizer) = (normalizer.to_vec(), pre_tokenizer.to_vec());
     let added_tokens = vec![AddedToken::special(to_u32(TOKENS.len()), "<s>")];
     let description =
@@ -188,7 +192,7 @@ fn engine(model: &ModelDescription, normalizer: &[Normalizer], pre_tokenizer: &[
 
 /// Pieces of texts: all kinds of white space, combining marks, ideographs, control characters, characters that are
 /// normalized to several or none.
-const PIECES: [&str; 55] = [
+pub(super) const PIECES: [&str; 55] = [
     "a",
     "b",
     "ab",
