@@ -122,7 +122,7 @@ def test_a_file_with_another_bit_is_told_or_read(tmp_path: Path, name: str) -> N
     ("content", "said"),
     [
         (gzip.compress(b"low", mtime=1) + b"garbage", "there is something else after the compressed data"),
-        (gzip.compress(b"low", mtime=1) + bytes(9) + b"\x1f", "there is something else behind"),
+        (gzip.compress(b"low", mtime=1) + bytes(9) + b"\x1f", "there is something else after"),
         (gzip.compress(b"low", mtime=1)[:-8] + bytes(8), "incorrect data check"),
         (gzip.compress(b"low", mtime=1)[:-4] + bytes(4), "incorrect length check"),
         (b"\x1f\x8b\x07\x00" + bytes(20), "unknown compression method"),
