@@ -9,9 +9,9 @@ use tokenmill_kernels::short_table::{self, Key, SHORT};
 /// The key of a pretoken that is not cached.
 pub(super) const UNCACHED: Key = 0;
 
-/// Set in the keys of segments where the vocabulary may give the same bytes other ids than if they were a pretoken;
-/// other segments share the keys of pretokens. Without other bits it marks a longer segment of such a vocabulary, which
-/// is not cached.
+/// Set in the keys of segments where the vocabulary may give the same bytes other ids than if they were a pretoken.
+/// Elsewhere short segments share the keys of pretokens, and it marks the [hashes](key_of_long_segment) of longer ones.
+/// Without other bits it marks a segment that is not cached: a longer one of such a vocabulary or of a long pretoken.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
 /// Set in the keys of short raw words and pieces, whose ids may differ from those of a pretoken with the same bytes.
@@ -90,10 +90,14 @@ pub(super) fn key_of_long(pretoken: &[u8]) -> Key {
     }
 }
 
-/// The key of a segment that is longer than a key and has the ids of a pretoken with its bytes. Unlike pretokens of
-/// scripts that are written without spaces, their segments repeat.
-pub(super) fn key_of_long_segment(segment: &[u8]) -> Key {
-    if segment.len() <= MAX_CACHED_BYTES { hash_key(segment) } else { UNCACHED }
+/// The key of a segment that is longer than a key, where short segments share the keys of pretokens: a hash with the
+/// mark of a segment. `pretoken` is the length of its pretoken. Unlike the sentences of scripts without spaces, their
+/// segments repeat; those of longer pretokens, such as random letters, do not.
+pub(super) fn key_of_long_segment(segment: &[u8], pretoken: usize) -> Key {
+    if pretoken > MAX_CACHED_BYTES {
+        return SEGMENT;
+    }
+    hash_key(segment) << 8 >> 8 | SEGMENT | 0xF << 120
 }
 
 /// A hash, marked so that it differs from the key of every short pretoken. A hit is confirmed by the bytes.

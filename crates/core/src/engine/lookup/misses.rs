@@ -198,7 +198,10 @@ impl MissQueue {
                 if self.dedup(index, text) {
                     continue;
                 }
-                if let Some(value) = context.speller.static_table.get(miss.key, miss.hash) {
+                // The static table has no longer tokens.
+                if miss.span.len() <= SHORT
+                    && let Some(value) = context.speller.static_table.get(miss.key, miss.hash)
+                {
                     try_alloc::push(&mut self.ids, value.words[0])?;
                     self.set_ids(index, self.ids.len() - 1);
                     self.insert_into_cache(index, text, context.cache);

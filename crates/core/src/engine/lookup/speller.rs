@@ -48,7 +48,8 @@ impl<'a> Speller<'a> {
             if pretoken.len() > SHORT { self.canonical_for(pretoken.of(text))? } else { return None };
         let same_as_pretokens = self.model.as_bpe()?.segments_encode_as_pretokens();
         let mark = if same_as_pretokens { 0 } else { SEGMENT };
-        Some(Segments { merges, text_to_end: &text[..pretoken.end], text, mark, from: pretoken.start })
+        let (text_to_end, pretoken_length) = (&text[..pretoken.end], pretoken.len());
+        Some(Segments { merges, text_to_end, text, mark, from: pretoken.start, pretoken_length })
     }
 
     /// The ids of a pretoken that is in the cache or in the static table; they may be stored in `buffer`.
@@ -237,6 +238,7 @@ pub(super) struct Segments<'a> {
     text: &'a [u8],
     mark: Key,
     from: usize,
+    pretoken_length: usize,
 }
 
 impl Segments<'_> {
@@ -247,7 +249,7 @@ impl Segments<'_> {
 
     /// The key of a segment that is longer than a key.
     pub(super) fn long_key(&self, segment: &[u8]) -> Key {
-        if self.mark == SEGMENT { SEGMENT } else { key_of_long_segment(segment) }
+        if self.mark == SEGMENT { SEGMENT } else { key_of_long_segment(segment, self.pretoken_length) }
     }
 
     /// Takes the next segments, at most as many as `ends` has places, and returns where they end.
