@@ -30,10 +30,11 @@ const MAX_CACHED_BYTES: usize = 128;
 #[inline]
 fn begins_unspaced(text: &[u8]) -> bool {
     match text {
-        // Thai and Lao; Myanmar and Khmer; kana, ideographs, Hangul and wide punctuation.
+        // Thai and Lao; Myanmar, Khmer, scripts from Limbu to Lepcha, and marks; punctuation, wide spaces, kana, ideographs
+        // and Hangul.
         [0xE0, second, ..] => matches!(second, 0xB8..=0xBB),
-        [0xE1, second, ..] => matches!(second, 0x80..=0x82 | 0x9E | 0x9F),
-        [first, ..] => *first >= 0xE3,
+        [0xE1, second, ..] => matches!(second, 0x80..=0x82 | 0x9E | 0x9F | 0xA4..=0xB7),
+        [first, ..] => *first >= 0xE2,
         [] => false,
     }
 }
