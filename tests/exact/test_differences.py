@@ -144,7 +144,7 @@ def _offsets_with_t5(text: str, native: Any, data: Path) -> tuple[list[Any], lis
 @pytest.mark.parametrize(
     ("text", "theirs", "ours"),
     [
-        # U+0344 becomes two characters, and the control character behind it is removed.
+        # U+0344 becomes two characters, and the control character after it is removed.
         ("a\u0344\x01", [(0, 1), (0, 1), (1, 3)], [(0, 1), (0, 1), (1, 2)]),
         ("a\u0344\x01b", [(0, 1), (0, 1), (1, 3), (3, 4)], [(0, 1), (0, 1), (1, 2), (3, 4)]),
         ("\ufb01\x01", [(0, 2)], [(0, 1)]),

@@ -24,7 +24,7 @@ static SHUFFLES: [[u8; 8]; 256] = {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn compress(bytes: __m128i, kept: u8) -> __m128i {
-    // SAFETY: reads the eight bytes of the array, from any alignment.
+    // SAFETY: the load reads the eight bytes of the array and needs no alignment.
     let shuffle = unsafe { _mm_loadl_epi64(SHUFFLES[usize::from(kept)].as_ptr().cast()) };
     _mm_shuffle_epi8(bytes, shuffle)
 }
@@ -33,7 +33,7 @@ pub(crate) fn compress(bytes: __m128i, kept: u8) -> __m128i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn store8(bytes: __m128i, to: &mut [u8; 8]) {
-    // SAFETY: writes the eight bytes of the array, at any alignment.
+    // SAFETY: the store fills the eight bytes of the array and needs no alignment.
     unsafe { _mm_storel_epi64(to.as_mut_ptr().cast(), bytes) }
 }
 

@@ -180,11 +180,10 @@ impl SentencePiece {
         Ok(Outcome::New)
     }
 
-    /// The number of bytes from `at` on that are copied without a call of [`Self::place`]: characters that are neither
-    /// spaces nor the beginning of a key or a symbol. At most [`MAX_KEPT`], or a few bytes more.
+    /// How many bytes from `at` on normalization leaves as they are, so that they can be copied together: characters that
+    /// are no spaces and begin neither a key of the map nor a user-defined symbol. At most [`MAX_KEPT`], or a few more.
     ///
-    /// Tracked origins depend on where each character begins and on whether the text ends with a mark, so only ASCII
-    /// counts then.
+    /// If origins are tracked, only ASCII is counted: the origins of other characters are written one by one.
     #[inline]
     fn kept_length(&self, text: &str, at: usize, is_tracked: bool) -> usize {
         let bytes = text.as_bytes();

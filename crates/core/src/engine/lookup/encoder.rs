@@ -8,7 +8,7 @@ use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};
 use super::cache::PretokenCache;
-use super::keys::{WORD, hardly_repeats, key_of, key_of_long, key_of_long_word, may_cache_word};
+use super::keys::{WORD, hardly_repeats, is_short_enough_to_cache, key_of, key_of_long, key_of_long_word};
 use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
@@ -188,7 +188,7 @@ impl PretokenEncoder<'_, '_> {
             let next = words.finder().next(piece.text, from, &mut found, self.ticker)?;
             let (mut starts, mut ends) = found.get();
             while let (Some(&start), Some(&end)) = (starts.first(), ends.first()) {
-                let count = if may_cache_word(&text[self.batch.end..end]) {
+                let count = if is_short_enough_to_cache(&text[self.batch.end..end]) {
                     self.push_words(text, (starts, ends))
                 } else {
                     self.resolve_batch(text, piece.origins, sink, true)?;

@@ -9,9 +9,9 @@ use tokenmill_kernels::short_table::{self, Key, SHORT};
 /// The key of a pretoken that is not cached.
 pub(super) const UNCACHED: Key = 0;
 
-/// Set in the keys of segments where the vocabulary may give the same bytes other ids than if they were a pretoken.
-/// Elsewhere short segments share the keys of pretokens, and it marks the [hashes](key_of_long_segment) of longer ones.
-/// Without other bits it marks a segment that is not cached: a longer one of such a vocabulary or of a long pretoken.
+/// Marks the keys of segments that may not share those of pretokens: all segments of a vocabulary which may give the same
+/// bytes other ids if they are a pretoken, and elsewhere the [long ones](key_of_long_segment). The mark alone is the key
+/// of a segment that is not cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
 /// Set in the keys of short raw words and pieces, whose ids may differ from those of a pretoken with the same bytes.
@@ -23,17 +23,19 @@ const LONG_WORD: Key = 1 << 100;
 /// Longer pretokens hardly repeat and are not cached.
 const MAX_CACHED_BYTES: usize = 128;
 
-/// Does a text begin with a character of a script that is written without spaces between words, or of Hangul, whose
-/// words are better divided? Pretokens of the former are whole sentences, which hardly repeat. Of other scripts that have
-/// characters of three bytes, two fifths to two thirds of the long words in a text occurred before. Judged by a byte or
-/// two, so some rare scripts count as the ones beside them.
+/// Do long pretokens hardly repeat if they begin with this character? That is so for scripts without spaces between
+/// words, where a pretoken is a whole sentence; for Hangul, whose words have many endings; and for runs of punctuation,
+/// wide spaces or combining marks. Of other scripts with characters of three bytes, such as Devanagari, 40 to 70 % of
+/// the long words in a text occurred in it before. Blocks of Unicode are told by their first two bytes at most, so a
+/// few small scripts are on the wrong side.
 #[inline]
-fn begins_unspaced(text: &[u8]) -> bool {
+fn begins_what_hardly_repeats(text: &[u8]) -> bool {
     match text {
-        // Thai and Lao; Myanmar, Khmer, scripts from Limbu to Lepcha, and marks; punctuation, wide spaces, kana, ideographs
-        // and Hangul.
+        // Thai and Lao.
         [0xE0, second, ..] => matches!(second, 0xB8..=0xBB),
+        // Myanmar; Khmer; from Limbu to the combining marks.
         [0xE1, second, ..] => matches!(second, 0x80..=0x82 | 0x9E | 0x9F | 0xA4..=0xB7),
+        // Punctuation, wide spaces, kana, ideographs, Hangul, and all characters of four bytes.
         [first, ..] => *first >= 0xE2,
         [] => false,
     }
@@ -54,7 +56,9 @@ pub(in super::super) fn is_cacheable(key: Key) -> bool {
 /// first may be a space. Only decides whether it is divided: [`key_of_long`] looks at the first one.
 pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
     let second = pretoken.get(1..).unwrap_or_default();
-    pretoken.len() > MAX_CACHED_BYTES || begins_unspaced(pretoken) || begins_unspaced(second)
+    !is_short_enough_to_cache(pretoken)
+        || begins_what_hardly_repeats(pretoken)
+        || begins_what_hardly_repeats(second)
 }
 
 /// The length of a short word with this key; `None` for other keys.
@@ -63,14 +67,14 @@ pub(super) fn length_of_word(key: Key) -> Option<usize> {
     ((key >> 124) == (WORD >> 124)).then_some((key >> 120) as usize & 0xF)
 }
 
-/// May the ids of a word be cached?
-pub(super) fn may_cache_word(word: &[u8]) -> bool {
-    word.len() <= MAX_CACHED_BYTES
+/// Is a word, or a pretoken, short enough to be cached?
+pub(super) fn is_short_enough_to_cache(text: &[u8]) -> bool {
+    text.len() <= MAX_CACHED_BYTES
 }
 
 /// The key of a raw word that is longer than a key. Unlike pretokens, such words repeat in every script.
 pub(in super::super) fn key_of_long_word(word: &[u8]) -> Key {
-    if may_cache_word(word) { hash_key(word) ^ LONG_WORD } else { UNCACHED }
+    if is_short_enough_to_cache(word) { hash_key(word) ^ LONG_WORD } else { UNCACHED }
 }
 
 /// The key of a pretoken of any length.
@@ -84,21 +88,16 @@ pub(in super::super) fn key_of(pretoken: &[u8]) -> Key {
 
 /// The key of a pretoken that is longer than a key.
 pub(super) fn key_of_long(pretoken: &[u8]) -> Key {
-    if pretoken.len() <= MAX_CACHED_BYTES && !begins_unspaced(pretoken) {
+    if is_short_enough_to_cache(pretoken) && !begins_what_hardly_repeats(pretoken) {
         hash_key(pretoken)
     } else {
         UNCACHED
     }
 }
 
-/// The key of a segment that is longer than a key, where short segments share the keys of pretokens: a hash with the
-/// mark of a segment. `pretoken` is the length of its pretoken. Unlike the sentences of scripts without spaces, their
-/// segments repeat; those of longer pretokens, such as random letters, do not.
-pub(super) fn key_of_long_segment(segment: &[u8], pretoken: usize) -> Key {
-    if pretoken > MAX_CACHED_BYTES {
-        return SEGMENT;
-    }
-    hash_key(segment) << 8 >> 8 | SEGMENT | 0xF << 120
+/// The key of a segment that is longer than a key and may be cached.
+pub(super) fn key_of_long_segment(segment: &[u8]) -> Key {
+    hash_key(segment) & !(0xFF << 120) | SEGMENT
 }
 
 /// A hash, marked so that it differs from the key of every short pretoken. A hit is confirmed by the bytes.

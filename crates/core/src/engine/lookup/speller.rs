@@ -6,7 +6,7 @@ use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
 use super::cache::PretokenCache;
-use super::keys::{SEGMENT, is_cacheable, is_segment, key_of, key_of_long_segment, may_cache_word};
+use super::keys::{SEGMENT, is_cacheable, is_segment, is_short_enough_to_cache, key_of, key_of_long_segment};
 use super::static_table::StaticTable;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
@@ -48,8 +48,9 @@ impl<'a> Speller<'a> {
             if pretoken.len() > SHORT { self.canonical_for(pretoken.of(text))? } else { return None };
         let same_as_pretokens = self.model.as_bpe()?.segments_encode_as_pretokens();
         let mark = if same_as_pretokens { 0 } else { SEGMENT };
-        let (text_to_end, pretoken_length) = (&text[..pretoken.end], pretoken.len());
-        Some(Segments { merges, text_to_end, text, mark, from: pretoken.start, pretoken_length })
+        let caches_long = same_as_pretokens && is_short_enough_to_cache(pretoken.of(text));
+        let text_to_end = &text[..pretoken.end];
+        Some(Segments { merges, text_to_end, text, mark, caches_long, from: pretoken.start })
     }
 
     /// The ids of a pretoken that is in the cache or in the static table; they may be stored in `buffer`.
@@ -148,7 +149,7 @@ impl Speller<'_> {
         // A word is cached as a whole, unless it is too long. Its pretokens are cached, too, if they are shorter than the
         // word: in code, words have many pretokens, which occur in other words again. To cache a word and its only
         // pretoken would cost 5 % (BERT, English) to 25 % (T5, many languages) of a first pass.
-        let is_cached = may_cache_word(word);
+        let is_cached = is_short_enough_to_cache(word);
         let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
         let length = match part {
             RawPart::Word(words) => words.raw.finder().without_gap(word).len(),
@@ -237,8 +238,10 @@ pub(super) struct Segments<'a> {
     /// The whole text: a key is read faster where bytes follow it.
     text: &'a [u8],
     mark: Key,
+    /// May segments that are longer than a key be cached? In a pretoken that is too long to be cached itself, such as a
+    /// megabyte of random letters, they hardly repeat.
+    caches_long: bool,
     from: usize,
-    pretoken_length: usize,
 }
 
 impl Segments<'_> {
@@ -249,7 +252,7 @@ impl Segments<'_> {
 
     /// The key of a segment that is longer than a key.
     pub(super) fn long_key(&self, segment: &[u8]) -> Key {
-        if self.mark == SEGMENT { SEGMENT } else { key_of_long_segment(segment, self.pretoken_length) }
+        if self.caches_long { key_of_long_segment(segment) } else { SEGMENT }
     }
 
     /// Takes the next segments, at most as many as `ends` has places, and returns where they end.

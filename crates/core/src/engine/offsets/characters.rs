@@ -59,26 +59,21 @@ fn each_by(
     match text {
         Text::Str(_) => {
             let count = |from: usize, to: usize| count_starts(&all[from..to]);
-            let (beside, near) = (|at, span| span_beside(all, at, span), |at, span| span_near(all, at, span));
-            each_span((&count, beside, near), all.len(), spans, ticker, emit)
+            each_span((&count, Some(all)), all.len(), spans, ticker, emit)
         }
         Text::Bytes(_) => {
             let count =
                 |from: usize, to: usize| (from..to).filter(|&byte| starts_character(all, byte)).count();
-            each_span((&count, |_, _| None, |_, _| None), all.len(), spans, ticker, emit)
+            each_span((&count, None), all.len(), spans, ticker, emit)
         }
     }
 }
 
-/// As [`each_by`], for a text of `length` bytes; `count` says how many characters start between two of them, and
-/// `beside` and `near` are [`span_beside`] and [`span_near`].
+/// As [`each_by`], for a text of `length` bytes; `count` says how many characters start between two of them. `utf8` has
+/// the text if it is valid UTF-8.
 #[inline]
 fn each_span(
-    (count, beside, near): (
-        &impl Fn(usize, usize) -> usize,
-        impl Fn(usize, Span) -> Option<(bool, usize)>,
-        impl Fn(usize, Span) -> Option<(usize, bool, usize)>,
-    ),
+    (count, utf8): (&impl Fn(usize, usize) -> usize, Option<&[u8]>),
     length: usize,
     spans: impl Iterator<Item = Span>,
     ticker: &mut Ticker<'_>,
@@ -89,11 +84,12 @@ fn each_span(
     let inside = |byte: usize| byte < length && count(byte, byte + 1) == 0;
     for span in spans {
         // Most spans are short, and begin where the one before ends or a little later.
-        if let Some((is_inside, starts)) = beside(last.at, span) {
+        if let Some((is_inside, starts)) = utf8.and_then(|text| span_beside(text, last.at, span)) {
             work += 16;
             emit(last.chars - usize::from(is_inside), last.chars + starts);
             last = Place { at: span.end, chars: last.chars + starts };
-        } else if let Some((before, is_inside, starts)) = near(last.at, span) {
+        } else if let Some((before, is_inside, starts)) = utf8.and_then(|text| span_near(text, last.at, span))
+        {
             work += 32;
             let chars = last.chars + before;
             emit(chars - usize::from(is_inside), chars + starts);
@@ -125,7 +121,7 @@ fn span_beside(text: &[u8], at: usize, span: Span) -> Option<(bool, usize)> {
     }
     let word = text.get(at..)?.first_chunk::<8>()?;
     let starts = starts_in(u64::from_le_bytes(*word));
-    Some((starts & 1 == 0, sum(starts & first_bytes(length))))
+    Some((starts & 1 == 0, sum_of_bytes(starts & first_bytes(length))))
 }
 
 /// As [`span_beside`], for a span that begins at or after `at` and ends up to 16 bytes after it; before that, how many
@@ -139,7 +135,8 @@ fn span_near(text: &[u8], at: usize, span: Span) -> Option<(usize, bool, usize)>
     let window = text.get(at..)?.first_chunk::<16>()?.as_chunks::<8>().0;
     let [low, high] = [0, 1].map(|half| starts_in(u64::from_le_bytes(window[half])));
     let up_to = |bytes: usize| {
-        sum(low & first_bytes(bytes.min(8))) + sum(high & first_bytes(bytes.saturating_sub(8)))
+        sum_of_bytes(low & first_bytes(bytes.min(8)))
+            + sum_of_bytes(high & first_bytes(bytes.saturating_sub(8)))
     };
     let from_start = if start < 8 { low >> (8 * start) } else { high >> (8 * (start - 8)) };
     let before = up_to(start);
@@ -236,13 +233,13 @@ fn starts_in_block(block: &[u8; 64]) -> usize {
     usize::from(block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80)))
 }
 
-/// The first bytes of a word, at most eight.
+/// A mask of the first bytes of a word, at most eight.
 fn first_bytes(bytes: usize) -> u64 {
     if bytes == 0 { 0 } else { u64::MAX >> (64 - 8 * bytes) }
 }
 
 /// The sum of the bytes of a word, if it is below 256.
-fn sum(word: u64) -> usize {
+fn sum_of_bytes(word: u64) -> usize {
     (word.wrapping_mul(EACH_BYTE) >> 56) as usize
 }
 

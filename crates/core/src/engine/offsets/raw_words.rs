@@ -157,6 +157,7 @@ impl Spans<'_> {
             let SpanInWord { start, end, .. } = SpanInWord::of(packed);
             Span { start: at + usize::from(start), end: at + usize::from(end) }
         };
+        // Most words are one token. Without this, offsets of English take 1.04 times as long.
         if let &[[id, packed]] = pairs
             && !self.keeps_words
         {

@@ -57,7 +57,7 @@ fn in_blocks<U, const SEEN: usize, const UNITS: usize>(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 fn ones<U: CodeUnit>(bytes: &[u8; 65], units: &mut [MaybeUninit<U>; 64]) -> u32 {
-    // SAFETY: each reads 64 of the 65 bytes, from any alignment.
+    // SAFETY: each load reads 64 of the 65 bytes and needs no alignment.
     let (first, second) = unsafe {
         (_mm512_loadu_si512(bytes.as_ptr().cast()), _mm512_loadu_si512(bytes[1..].as_ptr().cast()))
     };
@@ -74,7 +74,7 @@ fn ones<U: CodeUnit>(bytes: &[u8; 65], units: &mut [MaybeUninit<U>; 64]) -> u32 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 fn twos<U: CodeUnit>(bytes: &[u8; 34], units: &mut [MaybeUninit<U>; 32]) -> u32 {
-    // SAFETY: each reads 32 of the 34 bytes, from any alignment.
+    // SAFETY: each load reads 32 of the 34 bytes and needs no alignment.
     let [first, second, third] =
         [0, 1, 2].map(|from: usize| unsafe { _mm256_loadu_si256(bytes[from..].as_ptr().cast()) });
     let begins = _mm256_cmpgt_epi8_mask(first, _mm256_set1_epi8(LAST_CONTINUATION));
@@ -96,7 +96,7 @@ fn twos<U: CodeUnit>(bytes: &[u8; 34], units: &mut [MaybeUninit<U>; 32]) -> u32 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 fn fours<U: CodeUnit>(bytes: &[u8; 19], units: &mut [MaybeUninit<U>; 16]) -> u32 {
-    // SAFETY: each reads 16 of the 19 bytes, from any alignment.
+    // SAFETY: each load reads 16 of the 19 bytes and needs no alignment.
     let [first, second, third, fourth] =
         [0, 1, 2, 3].map(|from: usize| unsafe { _mm_loadu_si128(bytes[from..].as_ptr().cast()) });
     let begins = _mm_cmpgt_epi8_mask(first, _mm_set1_epi8(LAST_CONTINUATION));
@@ -124,7 +124,7 @@ fn fours<U: CodeUnit>(bytes: &[u8; 19], units: &mut [MaybeUninit<U>; 16]) -> u32
 fn store<U: CodeUnit, const UNITS: usize>(units: &mut [MaybeUninit<U>; UNITS], vector: __m512i) {
     // Known at compile time; other sizes occur only in match arms that are never taken.
     assert_eq!(size_of_val(units), 64, "a vector");
-    // SAFETY: writes the 64 bytes of the array, at any alignment; units are numbers, which any bytes are.
+    // SAFETY: the store fills the 64 bytes of the array and needs no alignment; units are numbers, which any bytes are.
     unsafe { _mm512_storeu_si512(units.as_mut_ptr().cast(), vector) }
 }
 
@@ -135,7 +135,7 @@ pub(in crate::code_units) fn measure(bytes: &[u8]) -> (usize, u8) {
     let (mut characters, mut largest) = (0, _mm512_setzero_si512());
     let (blocks, rest) = bytes.as_chunks::<64>();
     for block in blocks {
-        // SAFETY: reads the 64 bytes of the array, from any alignment.
+        // SAFETY: the load reads the 64 bytes of the array and needs no alignment.
         let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
         characters += _mm512_cmpgt_epi8_mask(block, last_continuation).count_ones() as usize;
         largest = _mm512_max_epu8(largest, block);
@@ -145,7 +145,7 @@ pub(in crate::code_units) fn measure(bytes: &[u8]) -> (usize, u8) {
     let rest = unsafe { _mm512_maskz_loadu_epi8(valid, rest.as_ptr().cast()) };
     characters += _mm512_mask_cmpgt_epi8_mask(valid, rest, last_continuation).count_ones() as usize;
     let mut lanes = [0_u8; 64];
-    // SAFETY: writes the 64 bytes of the array, at any alignment.
+    // SAFETY: the store fills the 64 bytes of the array and needs no alignment.
     unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), _mm512_max_epu8(largest, rest)) };
     (characters, lanes.into_iter().max().unwrap_or_default())
 }

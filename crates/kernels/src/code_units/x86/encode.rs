@@ -20,7 +20,7 @@ pub(in crate::code_units) fn encode<U: CodeUnit>(
     let mut at = 0;
     for (i, group) in groups.iter().enumerate() {
         let characters: [u32; GROUP] = group.map(Into::into);
-        // SAFETY: reads the sixteen numbers of the array, from any alignment.
+        // SAFETY: the load reads the sixteen numbers of the array and needs no alignment.
         let characters = unsafe { _mm512_loadu_si512(characters.as_ptr().cast()) };
         let not_below = |limit: u32| _mm512_cmpge_epu32_mask(characters, number(limit));
         // There are always enough bytes left, as no unit before has taken more than four.
@@ -30,7 +30,7 @@ pub(in crate::code_units) fn encode<U: CodeUnit>(
         };
         let are_wide = not_below(0x80);
         if are_wide == 0 {
-            // SAFETY: writes the first sixteen bytes of the array, at any alignment.
+            // SAFETY: the store fills the first sixteen bytes of the array and needs no alignment.
             unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(characters)) }
             at += GROUP;
             continue;
@@ -47,7 +47,7 @@ pub(in crate::code_units) fn encode<U: CodeUnit>(
         let bytes = _mm512_mask_blend_epi32(are_supplementary, bytes, four_bytes(characters));
         // The byte of U+0000 is zero; no other byte of a character is.
         let own = _mm512_test_epi8_mask(bytes, bytes) | 0x1111_1111_1111_1111;
-        // SAFETY: writes the 64 bytes of the array, at any alignment.
+        // SAFETY: the store fills the 64 bytes of the array and needs no alignment.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), _mm512_maskz_compress_epi8(own, bytes)) }
         at += own.count_ones() as usize;
     }

@@ -24,7 +24,7 @@ pub(in crate::code_units) fn encode<U: CodeUnit>(
 #[target_feature(enable = "avx2,popcnt")]
 fn encode_half<U: CodeUnit>(half: &[U; HALF], encoded: &mut [u8; 4 * BATCH_UNITS], mut at: usize) -> usize {
     let characters: [u32; HALF] = half.map(Into::into);
-    // SAFETY: reads the eight numbers of the array, from any alignment.
+    // SAFETY: the load reads the eight numbers of the array and needs no alignment.
     let bytes = utf8(unsafe { _mm256_loadu_si256(characters.as_ptr().cast()) });
     // The byte of U+0000 is zero; no other byte of a character is.
     let zeros = _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()));

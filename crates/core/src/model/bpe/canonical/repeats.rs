@@ -3,11 +3,13 @@
 //! In: the bytes of a pretoken. Out: the symbols that merging leaves, in `symbols`. Two neighbours in a row must never
 //! be repeats of the same symbol.
 //!
-//! A repeat is a symbol and the number of times that it occurs in a row. Products come after their parts, so merging
-//! makes all merges of one product before any of the next product, from left to right. A product has one pair of parts.
-//! If both are the same symbol, it is merged inside repeats: half as many products, and one symbol is left of an odd
-//! number. If they differ, it is merged where one repeat ends and the next begins, once at each such place. So there is
-//! one step for each product that occurs, and not one for each byte.
+//! A repeat is a symbol and the number of times that it occurs in a row. All merges to one product come before those to
+//! the next, and each product has one pair of parts. So a step makes all merges to one product at once:
+//! - if its parts are the same symbol, each repeat of that symbol becomes half as many products, and perhaps a last one
+//!   of the symbol;
+//! - if they differ, they merge only where a repeat of the first part ends and one of the second begins.
+//!
+//! There is one step for each product that occurs, however many bytes there are.
 use tokenmill_kernels::{MergeTable, NO_MERGE, end_of_repeat, try_alloc};
 
 use crate::error::Result;
