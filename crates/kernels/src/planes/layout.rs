@@ -1,4 +1,5 @@
 //! The types and sizes that the routines of this module share.
+use super::lanes::LANES;
 
 /// The number of characters in a block, each of which has one bit in every plane.
 pub const PLANE_BITS: usize = 64;
@@ -7,6 +8,12 @@ pub const PLANES: usize = 8;
 
 /// The planes of one block.
 pub type Planes = [u64; PLANES];
+
+/// The number of blocks in a batch: those of [`lanes`](super::lanes), and one more.
+pub const BATCH: usize = LANES + 1;
+
+/// The planes of a batch of blocks: for each plane its words in these blocks.
+pub type PlaneBatch = [[u64; BATCH]; PLANES];
 
 /// For each plane and each low half of a byte, a byte with one bit for each high half.
 pub(super) type Columns = [[u8; 16]; PLANES];
@@ -24,6 +31,9 @@ pub const ASCII_OFFSETS: [u8; PLANE_BITS] = {
     }
     offsets
 };
+
+/// Bits of the characters of a block, where it starts, and the offset of each character from there.
+pub type BlockBits<'a> = (u64, usize, &'a [u8; PLANE_BITS]);
 
 /// The bytes of a window: one block, and the rest of a character that begins at the last byte of the block.
 pub const WINDOW: usize = PLANE_BITS + 3;

@@ -9,6 +9,7 @@
 //! the high half. For each class, a shuffle by the low half looks up the rows of that column which are in the
 //! class. A test against the row of the byte then says whether the byte is in the class.
 pub mod characters;
+pub mod lanes;
 mod layout;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -17,7 +18,9 @@ mod portable;
 mod x86;
 
 use self::layout::Columns;
-pub use self::layout::{ASCII_OFFSETS, Characters, PLANE_BITS, PLANES, Planes, WINDOW};
+pub use self::layout::{
+    ASCII_OFFSETS, BATCH, BlockBits, Characters, PLANE_BITS, PLANES, PlaneBatch, Planes, WINDOW,
+};
 use crate::cpu::Level;
 
 /// The classes of each ASCII character.
@@ -41,28 +44,34 @@ impl AsciiClasses {
         Self { bytes, columns }
     }
 
-    /// Writes the planes of `blocks` to `out`, up to the first block that is not all ASCII, or to the end of
-    /// `out`. Returns the number of blocks written. The rest of `out` is unspecified.
+    /// Writes the planes of `blocks` to the words of `out` from block `first` on, up to the first block that is not all
+    /// ASCII, or to the last word. Returns the number of blocks written. The words of later blocks are unspecified.
     ///
     /// Cost: about one instruction a byte with vectors of 256 bits, six in portable code.
     #[inline]
-    pub fn planes(&self, level: Level, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
+    pub fn planes(
+        &self,
+        level: Level,
+        blocks: &[[u8; PLANE_BITS]],
+        out: &mut PlaneBatch,
+        first: usize,
+    ) -> usize {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if Level::Avx512.is_available() => {
                 // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX-512
                 // level, which include all that the function enables.
-                unsafe { x86::ascii_avx512(&self.columns, blocks, out) }
+                unsafe { x86::ascii_avx512(&self.columns, blocks, out, first) }
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 if Level::Avx2.is_available() => {
                 // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX2 level,
                 // which include all that the function enables.
-                unsafe { x86::ascii_avx2(&self.columns, blocks, out) }
+                unsafe { x86::ascii_avx2(&self.columns, blocks, out, first) }
             }
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => neon::ascii(&self.columns, blocks, out),
-            _ => portable::ascii(&self.bytes, blocks, out),
+            Level::Neon => neon::ascii(&self.columns, blocks, out, first),
+            _ => portable::ascii(&self.bytes, blocks, out, first),
         }
     }
 }
@@ -115,6 +124,33 @@ pub fn bit_positions(
     }
 }
 
+/// As [`bit_positions`], for several blocks, each given by its bits, its start and its offsets. Returns how many bits are
+/// set in all.
+///
+/// # Panics
+/// If `out` has no space for 64 positions after those of the blocks before, for each block.
+#[inline]
+pub fn positions_of_blocks<'a>(
+    level: Level,
+    blocks: impl Iterator<Item = BlockBits<'a>>,
+    out: &mut [usize],
+) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        _ if crate::cpu::has_byte_compress(level) => {
+            // SAFETY: `has_byte_compress` has checked that the CPU has the features of the AVX-512 level and
+            // VBMI2, which include all that the function enables.
+            unsafe { x86::positions_of_blocks_avx512(blocks, out) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::Avx512 if level.is_available() => {
+            // SAFETY: the guard of this match arm has checked that the CPU has the features of the level.
+            unsafe { x86::positions_of_blocks_avx2(blocks, out) }
+        }
+        _ => portable::positions_of_blocks(blocks, out),
+    }
+}
+
 /// The bytes of a window that begin a character, that is, all but the continuation bytes.
 #[inline]
 fn leads(level: Level, window: &[u8; WINDOW]) -> u64 {
@@ -159,14 +195,15 @@ mod tests {
         let classes = AsciiClasses::new(*table);
         let ascii = blocks.iter().take_while(|block| block.is_ascii()).count();
         for level in cpu::available() {
-            for capacity in [0, 1, blocks.len(), blocks.len() + 1] {
-                let mut out = vec![[7; PLANES]; capacity];
-                let done = classes.planes(level, blocks, &mut out);
-                assert_eq!(done, ascii.min(capacity), "{level}");
-                for (block, planes) in blocks.iter().zip(&out[..done]) {
+            for first in [0, 1, BATCH - 1, BATCH] {
+                let mut out = [[7; BATCH]; PLANES];
+                let done = classes.planes(level, blocks, &mut out, first);
+                assert_eq!(done, ascii.min(BATCH - first), "{level}");
+                for (at, block) in blocks.iter().enumerate().take(done) {
                     let expected = plain(&block.map(|byte| table[usize::from(byte)]));
-                    assert_eq!(*planes, expected, "{level} on {block:?}");
+                    assert_eq!(out.map(|row| row[first + at]), expected, "{level} on {block:?}");
                 }
+                assert!(out.iter().all(|row| row[..first] == [7; BATCH][..first]), "{level}");
             }
         }
     }

@@ -4,7 +4,7 @@ use std::arch::aarch64::{
     vpaddq_u8, vqtbl1q_u8, vreinterpretq_s8_u8, vreinterpretq_u64_u8, vshlq_n_u8, vshrq_n_u8, vtstq_u8,
 };
 
-use super::layout::{Columns, PLANE_BITS, PLANES, Planes, ROWS, WINDOW};
+use super::layout::{BATCH, Columns, PLANE_BITS, PLANES, PlaneBatch, Planes, ROWS, WINDOW};
 use crate::utf8::LAST_CONTINUATION;
 
 /// The bit of each byte in the word of its plane. Eight bytes become one byte of the word.
@@ -34,25 +34,30 @@ fn word(masks: [uint8x16_t; 4]) -> u64 {
     }
 }
 
-pub(super) fn ascii(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
+pub(super) fn ascii(
+    columns: &Columns,
+    blocks: &[[u8; PLANE_BITS]],
+    out: &mut PlaneBatch,
+    first: usize,
+) -> usize {
     let columns = columns.each_ref().map(load);
     let rows = load(&ROWS);
-    for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
+    for (at, block) in (first..BATCH).zip(blocks) {
         let bytes = quarters(block);
         // SAFETY: arithmetic on values only. Every aarch64 machine has NEON.
         unsafe {
             let [a, b, c, d] = bytes;
             if vmaxvq_u8(vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d))) >= 0x80 {
-                return done;
+                return at - first;
             }
             let low = bytes.map(|bytes| vandq_u8(bytes, vdupq_n_u8(15)));
             let row = bytes.map(|bytes| vqtbl1q_u8(rows, vshrq_n_u8::<4>(bytes)));
-            for (plane, &column) in planes.iter_mut().zip(&columns) {
-                *plane = word(std::array::from_fn(|i| vtstq_u8(vqtbl1q_u8(column, low[i]), row[i])));
+            for (words, &column) in out.iter_mut().zip(&columns) {
+                words[at] = word(std::array::from_fn(|i| vtstq_u8(vqtbl1q_u8(column, low[i]), row[i])));
             }
         }
     }
-    blocks.len().min(out.len())
+    blocks.len().min(BATCH.saturating_sub(first))
 }
 
 pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {

@@ -1,15 +1,23 @@
 //! Planes computed with words of 8 bytes. This is the twin of every vector routine, and runs on machines without
 //! vectors.
-use super::layout::{PLANE_BITS, PLANES, Planes, WINDOW};
+use super::layout::{BATCH, BlockBits, PLANE_BITS, PLANES, PlaneBatch, Planes, WINDOW};
 
-pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
-    for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
+pub(super) fn ascii(
+    bytes: &[u8; 128],
+    blocks: &[[u8; PLANE_BITS]],
+    out: &mut PlaneBatch,
+    first: usize,
+) -> usize {
+    for (at, block) in (first..BATCH).zip(blocks) {
         if !block.is_ascii() {
-            return done;
+            return at - first;
         }
-        *planes = planes_of(block, |byte| bytes[usize::from(byte & 0x7F)]);
+        let planes = planes_of(block, |byte| bytes[usize::from(byte & 0x7F)]);
+        for (words, word) in out.iter_mut().zip(planes) {
+            words[at] = word;
+        }
     }
-    blocks.len().min(out.len())
+    blocks.len().min(BATCH.saturating_sub(first))
 }
 
 /// Writes eight positions at a time even if fewer remain. A branch for each would be mispredicted once per block.
@@ -29,6 +37,20 @@ pub(super) fn bit_positions(
             bits &= bits.wrapping_sub(1);
         }
     }
+}
+
+#[inline]
+pub(super) fn positions_of_blocks<'a>(
+    blocks: impl Iterator<Item = BlockBits<'a>>,
+    out: &mut [usize],
+) -> usize {
+    let mut count = 0;
+    for (bits, start, offsets) in blocks {
+        let out = out[count..].first_chunk_mut().expect("there is space for all positions of a block");
+        bit_positions(bits, start, offsets, out);
+        count += bits.count_ones() as usize;
+    }
+    count
 }
 
 pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {

@@ -18,7 +18,8 @@ use std::arch::x86_64::{
 };
 
 use super::layout::{
-    ASCII_OFFSETS, BMP, Characters, Columns, GATHER_PADDING, PLANE_BITS, PLANES, Planes, ROWS, WINDOW,
+    ASCII_OFFSETS, BATCH, BMP, BlockBits, Characters, Columns, GATHER_PADDING, PLANE_BITS, PLANES,
+    PlaneBatch, Planes, ROWS, WINDOW,
 };
 use crate::byte_compress::{compress, store8};
 use crate::utf8::LAST_CONTINUATION;
@@ -59,25 +60,30 @@ fn signs(low: __m256i, high: __m256i) -> u64 {
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn ascii_avx2(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
+pub(super) fn ascii_avx2(
+    columns: &Columns,
+    blocks: &[[u8; PLANE_BITS]],
+    out: &mut PlaneBatch,
+    first: usize,
+) -> usize {
     let columns = columns.each_ref().map(|column| _mm256_broadcastsi128_si256(load16(column)));
     let rows = _mm256_broadcastsi128_si256(load16(&ROWS));
     let nibble = _mm256_set1_epi8(15);
-    for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
+    for (at, block) in (first..BATCH).zip(blocks) {
         let (low, high) = halves(block);
         if _mm256_movemask_epi8(_mm256_or_si256(low, high)) != 0 {
-            return done;
+            return at - first;
         }
         let low_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(low), nibble));
         let high_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(high), nibble));
-        for (plane, &column) in planes.iter_mut().zip(&columns) {
+        for (words, &column) in out.iter_mut().zip(&columns) {
             // In an ASCII byte the high bit is 0, so the shuffle uses only the low half of the byte.
             let in_low = _mm256_and_si256(_mm256_shuffle_epi8(column, low), low_row);
             let in_high = _mm256_and_si256(_mm256_shuffle_epi8(column, high), high_row);
-            *plane = signs(_mm256_cmpeq_epi8(in_low, low_row), _mm256_cmpeq_epi8(in_high, high_row));
+            words[at] = signs(_mm256_cmpeq_epi8(in_low, low_row), _mm256_cmpeq_epi8(in_high, high_row));
         }
     }
-    blocks.len().min(out.len())
+    blocks.len().min(BATCH.saturating_sub(first))
 }
 
 #[target_feature(enable = "avx2")]
@@ -92,21 +98,26 @@ pub(super) fn classes_avx2(classes: &[u8; PLANE_BITS]) -> Planes {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) fn ascii_avx512(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
+pub(super) fn ascii_avx512(
+    columns: &Columns,
+    blocks: &[[u8; PLANE_BITS]],
+    out: &mut PlaneBatch,
+    first: usize,
+) -> usize {
     let columns = columns.each_ref().map(|column| _mm512_broadcast_i32x4(load16(column)));
     let rows = _mm512_broadcast_i32x4(load16(&ROWS));
     let nibble = _mm512_set1_epi8(15);
-    for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
+    for (at, block) in (first..BATCH).zip(blocks) {
         let bytes = whole(block);
         if _mm512_movepi8_mask(bytes) != 0 {
-            return done;
+            return at - first;
         }
         let row = _mm512_shuffle_epi8(rows, _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), nibble));
-        for (plane, &column) in planes.iter_mut().zip(&columns) {
-            *plane = _mm512_test_epi8_mask(_mm512_shuffle_epi8(column, bytes), row);
+        for (words, &column) in out.iter_mut().zip(&columns) {
+            words[at] = _mm512_test_epi8_mask(_mm512_shuffle_epi8(column, bytes), row);
         }
     }
-    blocks.len().min(out.len())
+    blocks.len().min(BATCH.saturating_sub(first))
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
@@ -160,6 +171,21 @@ pub(super) fn bit_positions_avx512(
     eight(_mm_unpackhi_epi64(fourth, fourth), 56);
 }
 
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+pub(super) fn positions_of_blocks_avx512<'a>(
+    blocks: impl Iterator<Item = BlockBits<'a>>,
+    out: &mut [usize],
+) -> usize {
+    let mut count = 0;
+    for (bits, start, offsets) in blocks {
+        let out = out[count..].first_chunk_mut().expect("there is space for all positions of a block");
+        bit_positions_avx512(bits, start, offsets, out);
+        count += bits.count_ones() as usize;
+    }
+    count
+}
+
 /// As [`bit_positions_avx512`], eight bits at a time, without a branch on their number.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
@@ -184,6 +210,21 @@ pub(super) fn bit_positions_avx2(
         }
         at += kept.count_ones() as usize;
     }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn positions_of_blocks_avx2<'a>(
+    blocks: impl Iterator<Item = BlockBits<'a>>,
+    out: &mut [usize],
+) -> usize {
+    let mut count = 0;
+    for (bits, start, offsets) in blocks {
+        let out = out[count..].first_chunk_mut().expect("there is space for all positions of a block");
+        bit_positions_avx2(bits, start, offsets, out);
+        count += bits.count_ones() as usize;
+    }
+    count
 }
 
 #[inline]

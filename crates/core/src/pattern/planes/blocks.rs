@@ -1,87 +1,98 @@
-//! Divides a text into blocks of 64 characters and computes the planes of each.
+//! Divides a text into blocks of 64 characters and computes the planes of each, several blocks at a time.
 //!
-//! In: a text and the class tables. Out: blocks, in order and without gaps. In an ASCII block a character is
+//! In: a text and the class tables. Out: batches of blocks, in order and without gaps. In an ASCII block a character is
 //! a byte, and vector routines compute the planes of several blocks at a time. In other blocks every character is
 //! decoded and looked up, and its offset is stored.
 use tokenmill_kernels::cpu::{self, Level};
 use tokenmill_kernels::planes::characters::take_characters;
-use tokenmill_kernels::planes::{self, PLANE_BITS, PLANES, Planes, WINDOW};
+use tokenmill_kernels::planes::{self, BATCH, PLANE_BITS, PLANES, PlaneBatch, Planes, WINDOW};
 
-use super::algebra::BlockPlanes;
 use super::rules::ClassTables;
 use crate::pattern::atoms::Atoms;
 
 /// Decoding writes whole windows, so the arrays have space for a block and one more window.
 const DECODE_CAPACITY: usize = 2 * PLANE_BITS;
 
-/// The most ASCII blocks that are classified at a time.
-pub(super) const ASCII_BATCH: usize = 8;
-
 /// Up to 64 characters of a text; fewer only at its end.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
-    planes: Planes,
-    /// A bit for each character that the block has.
-    valid: u64,
     /// The bytes of the block in the text are `start..end`.
-    start: usize,
-    end: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
     is_ascii: bool,
     /// The offset of each character from `start`. Not used in an ASCII block.
     offsets: [u8; DECODE_CAPACITY],
 }
 
 impl Block {
-    pub(super) const fn empty() -> Self {
-        Self {
-            planes: [0; PLANES],
-            valid: 0,
-            start: 0,
-            end: 0,
-            is_ascii: true,
-            offsets: [0; DECODE_CAPACITY],
-        }
-    }
+    const EMPTY: Self = Self { start: 0, end: 0, is_ascii: true, offsets: [0; _] };
 
-    /// Makes the block empty, at position `at`.
-    fn clear(&mut self, at: usize) {
-        (self.planes, self.valid, self.start, self.end, self.is_ascii) = ([0; PLANES], 0, at, at, true);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.valid == 0
-    }
-
-    pub(super) fn start(&self) -> usize {
-        self.start
-    }
-
-    pub(super) fn end(&self) -> usize {
-        self.end
-    }
-
-    #[inline]
-    pub(super) fn planes(&self) -> BlockPlanes<'_> {
-        BlockPlanes { planes: &self.planes, valid: self.valid }
-    }
-
-    /// The index of the character that begins at byte `at` of the text. The byte must be in the block.
-    pub(super) fn character_at(&self, at: usize) -> usize {
+    /// The index of the character that begins at byte `at` of the text. The byte must be in the block, of which `valid`
+    /// has a bit for each character.
+    pub(super) fn character_at(&self, at: usize, valid: u64) -> usize {
         let offset = at - self.start;
         if self.is_ascii {
             return offset;
         }
-        let characters = self.valid.count_ones() as usize;
+        let characters = valid.count_ones() as usize;
         self.offsets[..characters].partition_point(|&begin| usize::from(begin) < offset)
     }
 
-    /// Writes the positions in the text of the characters in `bits` to `out`, in order, and returns their number.
-    /// The rest of `out` is unspecified.
+    /// The offset of each character from the start of the block.
     #[inline]
-    pub(super) fn positions(&self, level: Level, bits: u64, out: &mut [usize; PLANE_BITS]) -> usize {
-        let offsets = if self.is_ascii { &planes::ASCII_OFFSETS } else { first_block(&self.offsets) };
-        planes::bit_positions(level, bits, self.start, offsets, out);
-        bits.count_ones() as usize
+    pub(super) fn offsets(&self) -> &[u8; PLANE_BITS] {
+        if self.is_ascii { &planes::ASCII_OFFSETS } else { first_block(&self.offsets) }
+    }
+
+    /// Writes the positions in the text of the characters in `bits` to `out`, in order. The rest of `out` is
+    /// unspecified.
+    #[inline]
+    pub(super) fn positions(&self, level: Level, bits: u64, out: &mut [usize; PLANE_BITS]) {
+        planes::bit_positions(level, bits, self.start, self.offsets(), out);
+    }
+}
+
+/// Blocks in a row: those whose boundaries are computed together, and one more, unless the text ends with them.
+#[derive(Debug)]
+pub(super) struct BlockBatch {
+    pub(super) planes: PlaneBatch,
+    /// By block: a bit for each character that it has.
+    pub(super) valid: [u64; BATCH],
+    pub(super) blocks: [Block; BATCH],
+    count: usize,
+}
+
+impl BlockBatch {
+    pub(super) const EMPTY: Self =
+        Self { planes: [[0; _]; _], valid: [0; _], blocks: [Block::EMPTY; _], count: 0 };
+
+    /// The number of blocks whose boundaries can be computed: those that a block follows, or all at the end of a text.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count.min(BATCH - 1)
+    }
+
+    /// Makes it empty, for another text.
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// The planes of one block.
+    #[inline]
+    pub(super) fn planes_of(&self, at: usize) -> Planes {
+        let mut planes = [0; PLANES];
+        for (plane, words) in planes.iter_mut().zip(&self.planes) {
+            *plane = words[at];
+        }
+        planes
+    }
+
+    #[inline]
+    fn set_planes(&mut self, at: usize, planes: &Planes, valid: u64) {
+        for (words, plane) in self.planes.iter_mut().zip(planes) {
+            words[at] = plane & valid;
+        }
+        self.valid[at] = valid;
     }
 }
 
@@ -94,22 +105,12 @@ pub(super) struct Blocks<'a, A> {
     level: Level,
     /// Where the next block starts.
     at: usize,
-    /// The planes of the next ASCII blocks: `batch[taken..made]`, of which the first starts at `at`.
-    batch: &'a mut [Planes; ASCII_BATCH],
-    taken: usize,
-    made: usize,
 }
 
 impl<'a, A: Atoms> Blocks<'a, A> {
     #[inline]
-    pub(super) fn new(
-        classes: &'a ClassTables,
-        atoms: &'a A,
-        text: &'a str,
-        batch: &'a mut [Planes; ASCII_BATCH],
-    ) -> Self {
-        let text = text.as_bytes();
-        Self { classes, atoms, text, level: cpu::level(), at: 0, batch, taken: 0, made: 0 }
+    pub(super) fn new(classes: &'a ClassTables, atoms: &'a A, text: &'a str) -> Self {
+        Self { classes, atoms, text: text.as_bytes(), level: cpu::level(), at: 0 }
     }
 
     /// The instruction set that the vector routines use for this text.
@@ -118,50 +119,59 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         self.level
     }
 
-    /// Writes the next block to `block`. The block is empty at the end of the text.
+    /// Fills a batch that is empty, or whose blocks are all done but for the one after them. It is empty again at the
+    /// end of the text.
     #[inline]
-    pub(super) fn next_into(&mut self, block: &mut Block) {
-        if self.taken == self.made {
-            let rest = &self.text[self.at..];
-            let blocks = rest.as_chunks::<PLANE_BITS>().0;
-            if blocks.is_empty() {
-                return if rest.is_empty() { block.clear(self.at) } else { self.other_into(block) };
+    pub(super) fn fill(&mut self, batch: &mut BlockBatch) {
+        let mut count = 0;
+        if batch.count == BATCH {
+            let planes = batch.planes_of(BATCH - 1);
+            batch.set_planes(0, &planes, batch.valid[BATCH - 1]);
+            batch.blocks[0] = batch.blocks[BATCH - 1];
+            count = 1;
+        }
+        while count < BATCH && self.at < self.text.len() {
+            let whole = self.text[self.at..].as_chunks::<PLANE_BITS>().0;
+            let ascii = self.classes.ascii.planes(self.level, whole, &mut batch.planes, count);
+            for block in &mut batch.blocks[count..count + ascii] {
+                (block.start, block.end, block.is_ascii) = (self.at, self.at + PLANE_BITS, true);
+                self.at += PLANE_BITS;
             }
-            self.taken = 0;
-            self.made = self.classes.ascii.planes(self.level, blocks, self.batch);
-            if self.made == 0 {
-                return self.other_into(block);
+            batch.valid[count..count + ascii].fill(u64::MAX);
+            count += ascii;
+            if count < BATCH && self.at < self.text.len() {
+                self.take_other(batch, count);
+                count += 1;
             }
         }
-        block.planes = self.batch[self.taken];
-        self.taken += 1;
-        block.valid = u64::MAX;
-        block.is_ascii = true;
-        block.start = self.at;
-        self.at += PLANE_BITS;
-        block.end = self.at;
+        if count < BATCH {
+            batch.set_planes(count, &[0; PLANES], 0);
+        }
+        batch.count = count;
     }
 
-    /// Writes a block that is not all ASCII, or the short block at the end of the text.
-    fn other_into(&mut self, block: &mut Block) {
+    /// Takes a block that is not all ASCII, or the short block at the end of the text, as block `to` of a batch.
+    fn take_other(&mut self, batch: &mut BlockBatch, to: usize) {
         let rest = &self.text[self.at..];
+        let block = &mut batch.blocks[to];
         block.start = self.at;
-        if rest.len() < PLANE_BITS && rest.is_ascii() {
+        block.is_ascii = rest.len() < PLANE_BITS && rest.is_ascii();
+        if block.is_ascii {
             self.at = self.text.len();
-            block.valid = (1 << rest.len()) - 1;
-            block.is_ascii = true;
+            block.end = self.at;
             let mut padded = [0; PLANE_BITS];
             padded[..rest.len()].copy_from_slice(rest);
-            self.classes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
+            self.classes.ascii.planes(self.level, &[padded], &mut batch.planes, to);
+            let planes = batch.planes_of(to);
+            batch.set_planes(to, &planes, (1 << rest.len()) - 1);
         } else {
             let mut classes = [0; DECODE_CAPACITY];
             let count = self.decode(&mut classes, &mut block.offsets);
-            block.valid = if count == PLANE_BITS { u64::MAX } else { (1 << count) - 1 };
-            block.is_ascii = false;
-            block.planes = planes::planes_from_classes(self.level, first_block(&classes));
+            block.end = self.at;
+            let valid = if count == PLANE_BITS { u64::MAX } else { (1 << count) - 1 };
+            let planes = planes::planes_from_classes(self.level, first_block(&classes));
+            batch.set_planes(to, &planes, valid);
         }
-        block.planes.iter_mut().for_each(|plane| *plane &= block.valid);
-        block.end = self.at;
     }
 
     /// Decodes up to 64 characters. Writes the class byte of each and its offset from the start of the block, and

@@ -5,8 +5,8 @@
 use tokenmill_kernels::cpu::Level;
 use tokenmill_kernels::planes::PLANE_BITS;
 
-use super::algebra::Boundaries;
-use super::blocks::Block;
+use super::algebra::BatchBoundaries;
+use super::blocks::BlockBatch;
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
 
@@ -64,19 +64,26 @@ impl Contractions {
         Some(Self { literals, is_suffix, by_second })
     }
 
-    /// Settles the contractions of `found`, the boundaries of `block`. A contraction that depends on the text
+    /// Settles the contractions of one block of a batch, whose boundaries are `found`. A contraction that depends on the text
     /// after the block stays in doubt.
     ///
     /// The invariant holds afterwards: a match that starts at a boundary ends at the next one, unless a doubt is
     /// between them. The characters after a literal, up to the next boundary of the algebra, are a word of their
     /// own, as a word may start at any of its characters.
-    pub(super) fn settle(&self, text: &[u8], block: &Block, level: Level, found: &mut Boundaries) {
+    pub(super) fn settle(
+        &self,
+        text: &[u8],
+        (batch, at): (&BlockBatch, usize),
+        level: Level,
+        found: &mut BatchBoundaries,
+    ) {
+        let (marked, starts, doubts) = (found.contractions[at], &mut found.starts[at], &mut found.doubts[at]);
         // A suffix is marked at the character before it, other literals at their first character. `leads` has
         // their first characters in both cases.
-        let mut leads = found.contractions << u32::from(self.is_suffix);
-        found.doubts |= if self.is_suffix { found.contractions & 1 << (PLANE_BITS - 1) } else { 0 };
+        let mut leads = marked << u32::from(self.is_suffix);
+        *doubts |= if self.is_suffix { marked & 1 << (PLANE_BITS - 1) } else { 0 };
         let mut positions = [0; PLANE_BITS];
-        block.positions(level, leads, &mut positions);
+        batch.blocks[at].positions(level, leads, &mut positions);
         // The end of the last literal. A suffix has to follow a word, and the characters of a literal are not one.
         let mut done = 0;
         for position in positions {
@@ -90,13 +97,13 @@ impl Contractions {
             }
             let Some(length) = self.length_at(text, position) else { continue };
             let end = lead + length;
-            if end as usize >= PLANE_BITS || block.planes().valid >> end & 1 == 0 {
-                found.doubts |= 1 << (lead - u32::from(self.is_suffix));
+            if end as usize >= PLANE_BITS || batch.valid[at] >> end & 1 == 0 {
+                *doubts |= 1 << (lead - u32::from(self.is_suffix));
                 continue;
             }
             let first = lead + u32::from(!self.is_suffix);
             let within = (1 << end) - (1 << first);
-            found.starts = found.starts & !within | 1 << end;
+            *starts = *starts & !within | 1 << end;
             done = end;
         }
     }

@@ -3,10 +3,11 @@
 //!
 //! In: a text and the tables of its pattern. Out: the ends of the matches, several at a time. The walk never
 //! goes back, so it takes linear time.
-use tokenmill_kernels::planes::{PLANE_BITS, PLANES, Planes};
+use tokenmill_kernels::planes::lanes::LANES;
+use tokenmill_kernels::planes::{self, PLANE_BITS};
 
-use super::algebra::{Carry, OpenBoundary};
-use super::blocks::{ASCII_BATCH, Block, Blocks};
+use super::algebra::{BatchBoundaries, Carry};
+use super::blocks::{Block, BlockBatch, Blocks};
 use super::contractions::Contractions;
 use super::rules::{ClassTables, Rules};
 use crate::error::Result;
@@ -14,10 +15,11 @@ use crate::pattern::arm_scanner::ArmScanner;
 use crate::pattern::atoms::Atoms;
 use crate::pattern::runs::WhiteSpace;
 
-/// The most ends that one step of the walk finds: one for each character of a block, and one that was open before.
-const STEP_ENDS: usize = PLANE_BITS + 1;
-/// The most ends that are returned at a time. The walk takes another step as long as all ends of a step would fit.
-const MAX_ENDS: usize = PLANE_BITS + STEP_ENDS;
+/// The walk takes another step as long as fewer ends wait to be returned.
+const ENOUGH_ENDS: usize = PLANE_BITS;
+/// The most ends that are returned at a time. A step finds at most one for each character of a batch, and one that was
+/// open before.
+const MAX_ENDS: usize = ENOUGH_ENDS + LANES * PLANE_BITS + 1;
 
 /// The tables for running one pattern of the family with planes.
 #[derive(Debug)]
@@ -54,14 +56,14 @@ where
 /// text.
 #[derive(Debug)]
 pub struct ScanScratch {
-    blocks: [Block; 2],
-    batch: [Planes; ASCII_BATCH],
+    batch: BlockBatch,
+    found: BatchBoundaries,
     ends: [usize; MAX_ENDS],
 }
 
 impl Default for ScanScratch {
     fn default() -> Self {
-        Self { blocks: [const { Block::empty() }; 2], batch: [[0; PLANES]; ASCII_BATCH], ends: [0; MAX_ENDS] }
+        Self { batch: BlockBatch::EMPTY, found: BatchBoundaries::EMPTY, ends: [0; MAX_ENDS] }
     }
 }
 
@@ -70,9 +72,10 @@ struct Walk<'a, A> {
     arms: &'a ArmScanner<A>,
     text: &'a [u8],
     source: Blocks<'a, A>,
-    /// The current block and the next one. The lowest bit of `current` is the index of the current block.
-    blocks: &'a mut [Block; 2],
-    current: usize,
+    /// The current batch and its boundaries. Block `at` is the current one.
+    batch: &'a mut BlockBatch,
+    found: &'a mut BatchBoundaries,
+    at: usize,
     carry: Carry,
     /// The boundaries and doubts of the current block that are not done yet.
     starts: u64,
@@ -98,14 +101,16 @@ impl<'a, A: Atoms> Walk<'a, A> {
         text: &'a str,
         scratch: &'a mut ScanScratch,
     ) -> Self {
-        let ScanScratch { blocks, batch, ends } = scratch;
+        let ScanScratch { batch, found, ends } = scratch;
+        batch.clear();
         let mut walk = Self {
             tables,
             arms,
             text: text.as_bytes(),
-            source: Blocks::new(&tables.classes, arms.atoms(), text, batch),
-            blocks,
-            current: 1,
+            source: Blocks::new(&tables.classes, arms.atoms(), text),
+            batch,
+            found,
+            at: 0,
             carry: Carry::default(),
             starts: 0,
             doubts: 0,
@@ -117,8 +122,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
             ends,
             count: 0,
         };
-        walk.source.next_into(&mut walk.blocks[0]);
-        walk.advance();
+        walk.next_batch();
         // A boundary at the start of the text does not end a match.
         walk.starts &= !1;
         walk
@@ -130,7 +134,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
     #[inline(never)]
     fn next_ends(&mut self) -> &[usize] {
         self.count = 0;
-        while self.count + STEP_ENDS <= MAX_ENDS {
+        while self.count <= ENOUGH_ENDS {
             if self.is_over {
                 // The last match may depend on where the text ends, which the algebra does not know.
                 if self.last == self.text.len() {
@@ -138,14 +142,14 @@ impl<'a, A: Atoms> Walk<'a, A> {
                 }
                 self.match_by_arms();
             } else if self.is_in_doubt {
-                if self.last < self.block().end() {
+                if self.last < self.block().end {
                     self.match_by_arms();
                 } else {
                     self.advance();
                 }
                 self.resume();
             } else if self.doubts == 0 {
-                self.push_positions(self.starts);
+                self.push_certain();
                 self.advance();
             } else {
                 // The lowest doubt is inside the match that starts at the last boundary at or before it. The
@@ -161,50 +165,77 @@ impl<'a, A: Atoms> Walk<'a, A> {
 
     #[inline]
     fn block(&self) -> &Block {
-        &self.blocks[self.current & 1]
+        &self.batch.blocks[self.at]
     }
 
-    /// Makes the next block the current one and computes its boundaries.
+    /// Makes the next block the current one.
     #[inline]
     fn advance(&mut self) {
-        let [first, second] = &mut *self.blocks;
-        self.current ^= 1;
-        let (block, next) = if self.current == 0 { (first, second) } else { (second, first) };
-        if block.is_empty() {
+        self.at += 1;
+        if self.at < self.batch.count() {
+            (self.starts, self.doubts) = (self.found.starts[self.at], self.found.doubts[self.at]);
+        } else {
+            self.next_batch();
+        }
+    }
+
+    /// Computes the boundaries of the next batch, and makes its first block the current one.
+    #[inline]
+    fn next_batch(&mut self) {
+        let Self { source, batch, found, tables, .. } = self;
+        source.fill(batch);
+        self.at = 0;
+        if batch.count() == 0 {
             self.is_over = true;
             return;
         }
-        self.source.next_into(next);
-        let rules = &self.tables.rules;
-        let mut found = if rules.extended {
-            self.carry.boundaries::<true>(rules, block.planes(), next.planes())
-        } else {
-            self.carry.boundaries::<false>(rules, block.planes(), next.planes())
-        };
-        if found.contractions != 0
-            && let Some(contractions) = &self.tables.contractions
-        {
-            contractions.settle(self.text, block, self.source.level(), &mut found);
+        let level = source.level();
+        self.carry.boundaries(level, &tables.rules, batch, found);
+        if let Some(contractions) = &tables.contractions {
+            for at in 0..batch.count() {
+                if found.contractions[at] != 0 {
+                    contractions.settle(self.text, (batch, at), level, found);
+                }
+            }
         }
-        if found.open == OpenBoundary::Holds && self.open > self.last {
+        (self.starts, self.doubts) = (found.starts[0], found.doubts[0]);
+        let (holds, opened) = (found.open_holds, found.opened);
+        if holds && self.open > self.last {
             self.push(self.open);
         }
-        if found.opened != 0 {
+        if let Some((block, character)) = opened {
             let mut positions = [0; PLANE_BITS];
-            self.block().positions(self.source.level(), found.opened, &mut positions);
+            self.batch.blocks[block].positions(level, character, &mut positions);
             self.open = positions[0];
         }
-        (self.starts, self.doubts) = (found.starts, found.doubts);
     }
 
-    /// Adds the positions of the characters in `starts` to the ends.
+    /// Adds the ends of the current block, which has no doubt, and those of the blocks after it up to the first doubt. The
+    /// last of them becomes the current block.
+    #[inline]
+    fn push_certain(&mut self) {
+        let (first, count) = (self.at, self.batch.count());
+        self.found.starts[first] = self.starts;
+        let after = (first + 1..count).find(|&at| self.found.doubts[at] != 0).unwrap_or(count);
+        let blocks = self.batch.blocks[first..after].iter().zip(&self.found.starts[first..after]);
+        let blocks = blocks.map(|(block, &starts)| (starts, block.start, block.offsets()));
+        self.at = after - 1;
+        let found = planes::positions_of_blocks(self.source.level(), blocks, &mut self.ends[self.count..]);
+        if found > 0 {
+            self.count += found;
+            self.last = self.ends[self.count - 1];
+        }
+    }
+
+    /// Adds the positions of characters of the current block to the ends.
     #[inline]
     fn push_positions(&mut self, starts: u64) {
-        if let Some(out) = self.ends[self.count..].first_chunk_mut() {
-            self.count += self.blocks[self.current & 1].positions(self.source.level(), starts, out);
-            if starts != 0 {
-                self.last = self.ends[self.count - 1];
-            }
+        if starts != 0
+            && let Some(out) = self.ends[self.count..].first_chunk_mut()
+        {
+            self.batch.blocks[self.at].positions(self.source.level(), starts, out);
+            self.count += starts.count_ones() as usize;
+            self.last = self.ends[self.count - 1];
         }
     }
 
@@ -223,10 +254,11 @@ impl<'a, A: Atoms> Walk<'a, A> {
     /// If the last end is a boundary of the current block, the doubt is over: the later boundaries of the block
     /// hold again.
     fn resume(&mut self) {
-        if self.last >= self.block().end() {
+        let block = &self.batch.blocks[self.at];
+        if self.last >= block.end {
             (self.starts, self.doubts) = (0, 0);
-        } else if self.last >= self.block().start() {
-            let character = 1 << self.block().character_at(self.last);
+        } else if self.last >= block.start {
+            let character = 1 << block.character_at(self.last, self.batch.valid[self.at]);
             let from = !(character - 1);
             self.is_in_doubt = self.starts & character == 0;
             self.starts &= from & !character;
