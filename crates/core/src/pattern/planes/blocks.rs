@@ -80,7 +80,8 @@ impl BlockBatch {
     /// The planes of one block.
     #[inline]
     pub(super) fn planes_of(&self, at: usize) -> Planes {
-        let mut planes = [0; PLANES];
+        // One check of bounds instead of eight.
+        let (at, mut planes) = (at.min(BATCH - 1), [0; PLANES]);
         for (plane, words) in planes.iter_mut().zip(&self.planes) {
             *plane = words[at];
         }
@@ -89,6 +90,7 @@ impl BlockBatch {
 
     #[inline]
     fn set_planes(&mut self, at: usize, planes: &Planes, valid: u64) {
+        let at = at.min(BATCH - 1);
         for (words, plane) in self.planes.iter_mut().zip(planes) {
             words[at] = plane & valid;
         }
@@ -132,12 +134,16 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         }
         while count < BATCH && self.at < self.text.len() {
             let whole = self.text[self.at..].as_chunks::<PLANE_BITS>().0;
-            let ascii = self.classes.ascii.planes(self.level, whole, &mut batch.planes, count);
-            for block in &mut batch.blocks[count..count + ascii] {
+            let ascii = match whole {
+                [] => 0,
+                _ => self.classes.ascii.planes(self.level, whole, &mut batch.planes, count),
+            };
+            let blocks = batch.blocks.iter_mut().zip(&mut batch.valid);
+            for (block, valid) in blocks.skip(count).take(ascii) {
                 (block.start, block.end, block.is_ascii) = (self.at, self.at + PLANE_BITS, true);
+                *valid = u64::MAX;
                 self.at += PLANE_BITS;
             }
-            batch.valid[count..count + ascii].fill(u64::MAX);
             count += ascii;
             if count < BATCH && self.at < self.text.len() {
                 self.take_other(batch, count);

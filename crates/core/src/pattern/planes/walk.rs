@@ -43,6 +43,7 @@ where
     F: FnMut(&[usize]) -> Result<()>,
 {
     let mut walk = Walk::new(tables, arms, text, scratch);
+    walk.begin();
     loop {
         let ends = walk.next_ends();
         if ends.is_empty() {
@@ -103,7 +104,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
     ) -> Self {
         let ScanScratch { batch, found, ends } = scratch;
         batch.clear();
-        let mut walk = Self {
+        Self {
             tables,
             arms,
             text: text.as_bytes(),
@@ -121,11 +122,15 @@ impl<'a, A: Atoms> Walk<'a, A> {
             white: WhiteSpace::default(),
             ends,
             count: 0,
-        };
-        walk.next_batch();
+        }
+    }
+
+    /// Makes the first block the current one.
+    #[inline]
+    fn begin(&mut self) {
+        self.next_batch();
         // A boundary at the start of the text does not end a match.
-        walk.starts &= !1;
-        walk
+        self.starts &= !1;
     }
 
     /// The ends of the next matches. Empty at the end of the text.
