@@ -5,6 +5,7 @@
 //! sound. Every vector routine has a scalar twin with the same results.
 
 mod arrow;
+mod ascii_pairs;
 mod automaton;
 pub mod batch_merge;
 #[cfg(target_arch = "x86_64")]
@@ -39,6 +40,7 @@ pub use arrow::{
     AddedColumn, ArrowArray, ArrowSchema, ArrowStream, BatchSource, ColumnError, Field, ImportedArray,
     ImportedStream, Items, StreamError, StringColumn, Values, exported_stream, extended,
 };
+pub use ascii_pairs::AsciiPairs;
 pub use automaton::{Automaton, NO_KEY, State};
 pub use code_units::{CodeUnit, UnitWidth, append_code_units, fill_code_units, guess_length, measure};
 pub use made_once::MadeOnce;

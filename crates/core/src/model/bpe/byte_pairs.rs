@@ -1,4 +1,5 @@
 //! Sets of pairs of bytes: which bytes follow one another in tokens.
+use tokenmill_kernels::AsciiPairs;
 use tokenmill_kernels::image::{ImageError, ImageReader, ImageWriter, InImage};
 
 /// A set of pairs of bytes, one bit for each.
@@ -17,6 +18,11 @@ impl BytePairs {
     #[inline]
     pub(super) fn contains(&self, left: u8, right: u8) -> bool {
         self.0[word_of(left, right)] >> (right & 63) & 1 == 1
+    }
+
+    /// The pairs of two ASCII characters.
+    pub(super) fn ascii(&self) -> AsciiPairs {
+        AsciiPairs::new(|left, right| self.contains(left, right))
     }
 
     /// Heap bytes held.

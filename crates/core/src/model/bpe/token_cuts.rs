@@ -8,8 +8,9 @@
 //! and Thai fall into segments of about two characters, which repeat more often than whole pretokens.
 use std::ops::Range;
 
-use tokenmill_kernels::end_of_repeat;
 use tokenmill_kernels::image::{Array, ImageError, ImageReader, ImageWriter, InImage};
+use tokenmill_kernels::planes::{ASCII_OFFSETS, PLANE_BITS, bit_positions};
+use tokenmill_kernels::{AsciiPairs, cpu, end_of_repeat};
 
 use super::byte_pairs::BytePairs;
 
@@ -19,6 +20,8 @@ pub struct TokenCuts {
     /// Adjacent bytes in a token, if both are whole characters or if the token has only a part of a character
     /// there.
     bytes: BytePairs,
+    /// Those of `bytes` that are both ASCII.
+    ascii: AsciiPairs,
     /// A Bloom filter of pairs of adjacent whole characters, two bits each. If it wrongly says yes, a cut is
     /// missed.
     chars: Array<u64>,
@@ -145,6 +148,15 @@ impl TokenCuts {
                     left = CharBytes { bytes: u32::from(before), length: 1 };
                     continue;
                 }
+                if ascii == BLOCK
+                    && let Some(block) = text[at..].first_chunk()
+                    && let Some(out) = ends[count..].first_chunk_mut()
+                {
+                    let (cuts, length) = self.write_ascii_cuts((before, block), at, out);
+                    (count, at) = (count + cuts, at + length);
+                    left = CharBytes { bytes: u32::from(block[length - 1]), length: 1 };
+                    continue;
+                }
                 let mut cuts = self.cuts_before(before, block) & ((1 << ascii) - 1);
                 while cuts != 0 && count < ends.len() {
                     ends[count] = at + cuts.trailing_zeros() as usize;
@@ -206,6 +218,28 @@ impl TokenCuts {
         cuts
     }
 
+    /// Writes the cuts before the bytes of a block, which begins at `at`, up to the first byte that is not ASCII. Returns
+    /// how many cuts and how many bytes that are.
+    ///
+    /// Never inlined: the loop over other characters is faster without it.
+    #[inline(never)]
+    fn write_ascii_cuts(
+        &self,
+        (before, block): (u8, &[u8; PLANE_BITS]),
+        at: usize,
+        ends: &mut [usize; PLANE_BITS],
+    ) -> (usize, usize) {
+        let level = cpu::level();
+        let mut cuts = self.ascii.missing(level, before, block);
+        let mut length = PLANE_BITS;
+        if !block.is_ascii() {
+            length = block.iter().take_while(|byte| byte.is_ascii()).count();
+            cuts &= (1 << length) - 1;
+        }
+        bit_positions(level, cuts, at, &ASCII_OFFSETS, ends);
+        (cuts.count_ones() as usize, length)
+    }
+
     /// Is there a cut between these two bytes, whatever surrounds them? `false` for bytes that are not ASCII.
     #[inline]
     pub(super) fn between_ascii(&self, before: u8, after: u8) -> bool {
@@ -231,7 +265,7 @@ impl TokenCuts {
 
     /// Heap bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.memory() + self.chars.memory()
+        self.bytes.memory() + self.ascii.memory() + self.chars.memory()
     }
 }
 
@@ -247,7 +281,7 @@ impl InImage for TokenCuts {
             return Err(ImageError::Inconsistent("cuts have another number of words"));
         }
         let shift = shift_of(chars.len());
-        Ok(Self { bytes, chars, shift })
+        Ok(Self { ascii: bytes.ascii(), bytes, chars, shift })
     }
 }
 
@@ -317,7 +351,7 @@ impl TokenCutsBuilder {
         for bit in pairs.into_iter().flat_map(|pair| bits_of(pair, shift)) {
             chars[bit / 64] |= 1 << (bit % 64);
         }
-        TokenCuts { bytes, chars: chars.into(), shift }
+        TokenCuts { ascii: bytes.ascii(), bytes, chars: chars.into(), shift }
     }
 }
 
