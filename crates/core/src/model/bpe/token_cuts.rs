@@ -129,7 +129,7 @@ impl TokenCuts {
         text.len()
     }
 
-    /// Repeats [`Self::next`] until `ends` is full or the text ends; returns the number of ends written.
+    /// Repeats [`Self::next`] until `ends` is full, or nearly so, or the text ends; returns the number of ends written.
     #[inline]
     pub fn next_batch(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) else { return 0 };
@@ -149,9 +149,10 @@ impl TokenCuts {
                     continue;
                 }
                 if ascii == BLOCK
+                    && ends.len() >= PLANE_BITS
                     && let Some(block) = text[at..].first_chunk()
-                    && let Some(out) = ends[count..].first_chunk_mut()
                 {
+                    let Some(out) = ends[count..].first_chunk_mut() else { return count };
                     let (cuts, length) = self.write_ascii_cuts((before, block), at, out);
                     (count, at) = (count + cuts, at + length);
                     left = CharBytes { bytes: u32::from(block[length - 1]), length: 1 };
@@ -411,9 +412,9 @@ mod tests {
             text in prop::collection::vec(
                 prop_oneof![9 => Just(vec![b'a']), 9 => Just(vec![b' ']), 2 => prop::collection::vec(any::<u8>(), 1),
                     1 => Just("漢é".as_bytes().to_vec())],
-                0..120,
+                0..300,
             ),
-            size in 1..9_usize,
+            size in prop_oneof![1..9_usize, 60..200_usize],
         ) {
             let mut builder = TokenCutsBuilder::new();
             for (token, join) in products(&joins).iter().filter(|(token, _)| token.len() < 1000) {
