@@ -1,15 +1,15 @@
 //! Computes the boundaries of blocks of 64 characters with arithmetic on words of bits.
 //!
-//! In: the planes of a block and of the next block, or of a batch of ASCII blocks. Out: a bit for each boundary and a
-//! bit for each doubt. Every boundary satisfies the invariant of the [module](super).
+//! In: the planes of a batch of blocks. Out: a bit for each boundary and a bit for each doubt. Every boundary satisfies
+//! the invariant of the [module](super).
 //!
 //! Bit `n` of a word is character `n`. So `x << 1`, with the last bit of the previous block shifted in, means "the
 //! character before this one is in `x`". Runs of ones are found by addition: if the first bits of some runs are
 //! added to the word of all runs, each carry ends at the bit after its run.
 //!
-//! The same code computes one block, or those of a batch side by side ([`Lanes`]), whose number does not change how
-//! long it takes. A run that goes on from the block before is known from the end of that block alone, unless it goes
-//! through the whole of it. Batches with such blocks, and with long numbers, are left to be computed block by block.
+//! The same code computes a single block, or eight side by side in vectors ([`Lanes`]). What a block has to know of the
+//! one before it are the last bits of its words. Some of these depend on the block before that one, but only where a run
+//! goes through a whole block. A batch with such a run, or with a long number, is computed block by block.
 use tokenmill_kernels::cpu::Level;
 use tokenmill_kernels::planes::PLANES;
 use tokenmill_kernels::planes::lanes::{LANES, LaneCode, Lanes, load, with_lanes};
@@ -35,7 +35,7 @@ pub(super) enum OpenBoundary {
     Fails,
 }
 
-/// What the next block has to know about this block. Only the highest bits of each word are used.
+/// What the next block has to know about this block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
     words: Carried<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Carry {
     open: bool,
 }
 
-/// The words of a block, or of those of a batch, that the block after them has to know.
+/// The words of a block, or of several, of which the block after each reads the highest bits.
 #[derive(Debug, Clone, Copy, Default)]
 struct Carried<L> {
     words: L,
@@ -190,7 +190,7 @@ struct Found<L> {
     starts: L,
     /// All doubts but those of contractions.
     doubts: L,
-    /// Not 0 in a block of a batch that has to be computed alone, or the next one.
+    /// Not 0 where the block, or the one after it, cannot be computed side by side with others.
     unfinished: L,
 }
 
@@ -239,8 +239,8 @@ fn carry_of<L: Lanes>(left: L, right: L) -> L {
 /// Fewer blocks are computed one by one.
 const MIN_LANES: usize = 3;
 
-/// A number may be as many times as long as the longest one, and once more, before a block of a batch is left to be
-/// computed alone.
+/// A row of numbers is divided into parts of the longest length. Side by side, so many parts after the first are found; a
+/// batch with more is computed block by block.
 const ROUNDS: usize = 3;
 
 impl Carried<u64> {

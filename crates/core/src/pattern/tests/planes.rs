@@ -323,6 +323,31 @@ fn planes_agree_on_long_runs() {
     }
 }
 
+/// Eight blocks are computed together, and what one leaves open is decided by a later block, or a later batch.
+#[test]
+fn planes_agree_where_runs_cross_blocks_and_batches() {
+    let (_lock, levels) = levels();
+    let pairs = family();
+    let step = if is_slow() { 1 } else { 11 };
+    let runs = [" ", "\n", "\n ", " \n", "1", "!", "!\n", ".a", "A", "中", "\t", "\u{3097}"];
+    for run in runs {
+        for length in [1, 3, 62, 65, 130, 520, 1100] {
+            for phase in (0..70).chain(440..520).step_by(step) {
+                let text = "It's a row of words, ".repeat(phase / 21 + 1);
+                let text = &text[text.len() - phase..];
+                let run = run.repeat(length / run.chars().count() + 1);
+                // The run is at the end, before text, before a line end, and both.
+                for after in ["", "x 12 y.", "\n", "  \n  x"] {
+                    let text = format!("{text}\n{run}{after}");
+                    for pair in &pairs {
+                        pair.check(&levels, &text);
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn edgy_text(characters: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     let mut plain: Vec<char> = ('a'..='z').collect();
     plain.extend("    ,.A".chars());
