@@ -129,7 +129,8 @@ impl TokenCuts {
         text.len()
     }
 
-    /// Repeats [`Self::next`] until `ends` is full, or nearly so, or the text ends; returns the number of ends written.
+    /// Repeats [`Self::next`] until `ends` is full, or nearly so, or the text ends; returns the number of ends written,
+    /// which is 0 only at the end of the text.
     #[inline]
     pub fn next_batch(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) else { return 0 };

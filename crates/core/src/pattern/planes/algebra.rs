@@ -1,7 +1,7 @@
-//! Computes the boundaries of blocks of 64 characters with arithmetic on words of bits.
+//! The algebra: finds boundaries in blocks of 64 characters with arithmetic on words of bits.
 //!
-//! In: the planes of a batch of blocks. Out: a bit for each boundary and a bit for each doubt. Every boundary satisfies
-//! the invariant of the [module](super).
+//! In: the planes of a block and of the next block. Out: a bit for each boundary and a bit for each doubt, and what the
+//! next block has to know. Every boundary satisfies the invariant of the [module](super).
 //!
 //! Bit `n` of a word is character `n`. So `x << 1`, with the last bit of the previous block shifted in, means "the
 //! character before this one is in `x`". Runs of ones are found by addition: if the first bits of some runs are
@@ -9,43 +9,17 @@
 //!
 //! The same code computes a single block, or eight side by side in vectors ([`Lanes`]). What a block has to know of the
 //! one before it are the last bits of its words. Some of these depend on the block before that one, but only where a run
-//! goes through a whole block. A batch with such a run, or with a long number, is computed block by block.
-use tokenmill_kernels::cpu::Level;
+//! goes through a whole block, or a number is long: these blocks are marked as unfinished.
+#![expect(clippy::inline_always, reason = "what is done on lanes is compiled for the vectors of its caller")]
 use tokenmill_kernels::planes::PLANES;
-use tokenmill_kernels::planes::lanes::{LANES, LaneCode, Lanes, load, with_lanes};
+use tokenmill_kernels::planes::lanes::Lanes;
 
-use super::blocks::BlockBatch;
 use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, Rules, SPACE, UNMATCHED, UPPER, WHITE};
 
-/// The boundaries after the last line end of a run of white space.
-struct LineBoundaries {
-    starts: u64,
-    open: OpenBoundary,
-    opened: u64,
-}
-
-/// Whether an open boundary turned out to be one. That depends on the character after the white space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OpenBoundary {
-    /// No boundary was open, or it still is.
-    Undecided,
-    /// It is a boundary.
-    Holds,
-    /// It is not a boundary.
-    Fails,
-}
-
-/// What the next block has to know about this block.
+/// The words of a block, or of several, that the block after each has to know: of `numbers` and `number_starts` some of
+/// the highest bits, of the others the highest one.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Carry {
-    words: Carried<u64>,
-    /// Is a boundary still undecided? That is so if the block ends in white space after a line end.
-    open: bool,
-}
-
-/// The words of a block, or of several, of which the block after each reads the highest bits.
-#[derive(Debug, Clone, Copy, Default)]
-struct Carried<L> {
+pub(super) struct Carried<L> {
     words: L,
     only_lower: L,
     both: L,
@@ -57,7 +31,7 @@ struct Carried<L> {
     before_word: L,
     tail: L,
     blank: L,
-    blank_newline: L,
+    pub(super) blank_newline: L,
     extended: ExtendedCarried<L>,
 }
 
@@ -76,10 +50,8 @@ struct ExtendedCarried<L> {
 
 impl<L: Lanes> Carried<L> {
     /// The words of one block of a batch.
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
     #[inline(always)]
-    fn of_block(self, at: usize) -> Carried<u64> {
-        // Of most words the next block reads only the highest bit.
+    pub(super) fn of_block(self, at: usize) -> Carried<u64> {
         let of = |words: L| u64::from(words.highest_bits() >> at & 1) << 63;
         let ExtendedCarried { foreign, unmatched, tailed, prefixes, in_letters } = self.extended;
         Carried {
@@ -105,29 +77,9 @@ impl<L: Lanes> Carried<L> {
     }
 }
 
-/// The boundaries of the blocks of a batch.
-#[derive(Debug)]
-pub(super) struct BatchBoundaries {
-    /// Characters at which a match starts.
-    pub(super) starts: [u64; LANES],
-    /// Characters of matches that may not end at the next boundary.
-    pub(super) doubts: [u64; LANES],
-    /// Characters of possible contractions. They are in doubt unless a look at the bytes of the text settles them.
-    pub(super) contractions: [u64; LANES],
-    /// Is the boundary that an earlier batch left open one? No, if that is still undecided.
-    pub(super) open_holds: bool,
-    /// The block and the character whose boundary this batch leaves open. There is none in most batches.
-    pub(super) opened: Option<(usize, u64)>,
-}
-
-impl BatchBoundaries {
-    pub(super) const EMPTY: Self =
-        Self { starts: [0; _], doubts: [0; _], contractions: [0; _], open_holds: false, opened: None };
-}
-
 /// The classes of characters that the planes of a block say.
 #[derive(Clone, Copy)]
-struct Classes<L> {
+pub(super) struct Classes<L> {
     upper: L,
     lower: L,
     /// The letters of prefixed words, which are words whatever their case.
@@ -139,9 +91,9 @@ struct Classes<L> {
     space: L,
     foreign: L,
     unmatched: L,
-    white: L,
-    newline: L,
-    text: L,
+    pub(super) white: L,
+    pub(super) newline: L,
+    pub(super) text: L,
     numbers: L,
     /// The text that white space gives up its last character to: that of its own part.
     own_text: L,
@@ -150,9 +102,8 @@ struct Classes<L> {
 }
 
 impl<L: Lanes> Classes<L> {
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
     #[inline(always)]
-    fn new<const EXTENDED: bool>(rules: &Rules, planes: &[L; PLANES], valid: L) -> Self {
+    pub(super) fn new<const EXTENDED: bool>(rules: &Rules, planes: &[L; PLANES], valid: L) -> Self {
         let (upper, white) = (planes[UPPER], planes[WHITE]);
         let prefixed = if_extended::<L, EXTENDED>(planes[LOWER] & rules.prefixed);
         let lower = planes[LOWER] ^ prefixed;
@@ -184,70 +135,60 @@ impl<L: Lanes> Classes<L> {
 }
 
 /// What is found in a block, or in those of a batch, but for what goes beyond the next block.
-struct Found<L> {
-    words: Carried<L>,
+pub(super) struct Found<L> {
+    pub(super) words: Carried<L>,
     /// All boundaries but those after line ends.
-    starts: L,
+    pub(super) starts: L,
     /// All doubts but those of contractions.
-    doubts: L,
+    pub(super) doubts: L,
     /// Not 0 where the block, or the one after it, cannot be computed side by side with others.
-    unfinished: L,
+    pub(super) unfinished: L,
 }
 
 /// The characters directly after a character of `class`. `carried` is the word of the block before.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
-fn after<L: Lanes>(class: L, carried: u64) -> L {
+pub(super) fn after<L: Lanes>(class: L, carried: u64) -> L {
     class << 1 | class.previous(carried) >> 63
 }
 
 /// The characters for which the character `distance` positions later is in `class`.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
 fn before<L: Lanes>(class: L, next: L, distance: u32) -> L {
     class >> distance | next << (64 - distance)
 }
 
 /// Nothing, but for patterns of the extended family.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
 fn if_extended<L: Lanes, const EXTENDED: bool>(words: L) -> L {
     if EXTENDED { words } else { L::splat(0) }
 }
 
 /// All ones for each block of which all characters are in `class`, otherwise 0.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
 fn is_full<L: Lanes>(class: L) -> L {
     (!class).is_zero()
 }
 
 /// The line ends of runs that begin after other text.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
 fn tail_of<L: Lanes>(rules: &Rules, newline: L, after_other: L) -> L {
     newline & !newline.plus(newline & after_other) & rules.tail
 }
 
 /// The highest bit of each word in which the sum of two words has a carry.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
-fn carry_of<L: Lanes>(left: L, right: L) -> L {
+pub(super) fn carry_of<L: Lanes>(left: L, right: L) -> L {
     (left & right | (left | right) & !left.plus(right)) & 1 << 63
 }
 
-/// Fewer blocks are computed one by one.
-const MIN_LANES: usize = 3;
-
-/// A row of numbers is divided into parts of the longest length. Side by side, so many parts after the first are found; a
-/// batch with more is computed block by block.
+/// A row of numbers is divided into parts of the longest length. Side by side, this many are found in a block after the
+/// first one, and as many that go on from the block before; with more, the block is unfinished.
 const ROUNDS: usize = 3;
 
 impl Carried<u64> {
     /// `EXTENDED` must be [`Rules::extended`]. Of the next block only the first two characters are used.
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
     #[inline(always)]
-    fn find<L: Lanes, const EXTENDED: bool>(
+    pub(super) fn find<L: Lanes, const EXTENDED: bool>(
         &self,
         rules: &Rules,
         block: &Classes<L>,
@@ -319,7 +260,6 @@ impl Carried<u64> {
     }
 
     /// The characters directly after prefixed words, and the highest bit if such a word goes on in the next block.
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
     #[inline(always)]
     fn ends_of_prefixed<L: Lanes>(&self, letters: L, prefixes: L) -> (L, L) {
         let after_prefix = after(prefixes, self.extended.prefixes);
@@ -331,7 +271,6 @@ impl Carried<u64> {
 
     /// Unmatched characters. One that a word of its part follows is the prefix of that word; others make a gap with
     /// their neighbours.
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
     #[inline(always)]
     fn unmatched_starts<L: Lanes>(
         &self,
@@ -348,7 +287,6 @@ impl Carried<u64> {
     }
 
     /// The starts of numbers. The second result is not 0 where that of a batch has more.
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
     #[inline(always)]
     fn number_starts<L: Lanes>(&self, rules: &Rules, numbers: L, after_space: L) -> (L, L) {
         let (first, none) = (numbers & !after(numbers, self.numbers), L::splat(0));
@@ -369,6 +307,7 @@ impl Carried<u64> {
                     add_starts(first, first << longest, full, longest)
                 };
                 let going_on = own.previous(self.number_starts) >> (64 - longest);
+                // In a batch, `own` has its own successors already.
                 let of_own = if L::IS_SINGLE { own << longest } else { none };
                 let (starts, more) = add_starts(own, of_own | going_on, full, longest);
                 (starts, more | more_own)
@@ -377,9 +316,8 @@ impl Carried<u64> {
     }
 }
 
-/// Adds the starts `more` and those that follow them at a distance of `longest`, as far as they are in `full`. The second
-/// result is not 0 where a block of a batch has more.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
+/// Adds the starts `more`, and those that follow them at a distance of `longest`, as far as they are in `full`. The
+/// second result is not 0 where a block of a batch has more.
 #[inline(always)]
 fn add_starts<L: Lanes>(mut starts: L, more: L, full: L, longest: u32) -> (L, L) {
     let (mut more, mut rounds) = (more & full, 0);
@@ -392,199 +330,10 @@ fn add_starts<L: Lanes>(mut starts: L, more: L, full: L, longest: u32) -> (L, L)
 }
 
 /// The contractions of a block whose boundaries are `starts`.
-#[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
-fn contractions<L: Lanes>(rules: &Rules, starts: L, block: &Classes<L>, next: &Classes<L>) -> L {
+pub(super) fn contractions<L: Lanes>(rules: &Rules, starts: L, block: &Classes<L>, next: &Classes<L>) -> L {
     let Classes { leads, words, foreign, .. } = *block;
     let literals = starts & leads & before(words, next.words, 1) & rules.literal;
     let (lead_follows, word_follows) = (before(leads, next.leads, 1), before(words, next.words, 2));
     literals | words & !foreign & lead_follows & word_follows & rules.suffix
-}
-
-impl Carry {
-    /// Computes the boundaries of the blocks of a batch.
-    #[inline]
-    pub(super) fn boundaries(
-        &mut self,
-        level: Level,
-        rules: &Rules,
-        batch: &BlockBatch,
-        found: &mut BatchBoundaries,
-    ) {
-        let is_done = batch.count() >= MIN_LANES
-            && !self.open
-            && with_lanes(level, SideBySide { carry: self, rules, batch, found }).unwrap_or(false);
-        if !is_done {
-            self.one_by_one(rules, batch, found);
-        }
-    }
-
-    /// As [`Self::boundaries`], block by block. This is the plain twin of the code that takes all together.
-    fn one_by_one(&mut self, rules: &Rules, batch: &BlockBatch, found: &mut BatchBoundaries) {
-        (found.open_holds, found.opened) = (false, None);
-        for at in 0..batch.count() {
-            let lines = if rules.extended {
-                self.block::<true>(rules, batch, at, found)
-            } else {
-                self.block::<false>(rules, batch, at, found)
-            };
-            match (lines.open, found.opened) {
-                (OpenBoundary::Holds, None) => found.open_holds = true,
-                (OpenBoundary::Undecided, _) | (OpenBoundary::Fails, None) => {}
-                (open, Some((block, character))) => {
-                    found.starts[block] |= if open == OpenBoundary::Holds { character } else { 0 };
-                    found.opened = None;
-                }
-            }
-            if lines.opened != 0 {
-                found.opened = Some((at, lines.opened));
-            }
-        }
-    }
-
-    /// Computes the boundaries of one block. `EXTENDED` must be [`Rules::extended`].
-    ///
-    /// Never inlined: a loop around it would keep more words than there are registers, and take 1.6 times as many
-    /// instructions.
-    #[inline(never)]
-    fn block<const EXTENDED: bool>(
-        &mut self,
-        rules: &Rules,
-        batch: &BlockBatch,
-        at: usize,
-        found: &mut BatchBoundaries,
-    ) -> LineBoundaries {
-        let block = Classes::new::<EXTENDED>(rules, &batch.planes_of(at), batch.valid[at]);
-        let next = Classes::new::<EXTENDED>(rules, &batch.planes_of(at + 1), batch.valid[at + 1]);
-        let Found { words, starts, doubts, .. } = self.words.find::<u64, EXTENDED>(rules, &block, &next);
-        let lines = self.lines(rules, words.blank_newline, &block, &next);
-        self.words = words;
-        let starts = starts | lines.starts;
-        let contractions = contractions(rules, starts, &block, &next);
-        found.starts[at] = starts;
-        found.doubts[at] = doubts | contractions & !rules.settled;
-        found.contractions[at] = contractions & rules.settled;
-        lines
-    }
-
-    /// Computes the boundaries after line ends, for patterns in which white space matches up to its last line end.
-    /// The white space after a line end starts a match, unless another line end follows it or the text ends there.
-    /// At the end of the text the arms decide.
-    #[inline]
-    fn lines(
-        &mut self,
-        rules: &Rules,
-        blank_newline: u64,
-        block: &Classes<u64>,
-        next: &Classes<u64>,
-    ) -> LineBoundaries {
-        let rest = block.white & !block.newline;
-        let begun = rest & after(blank_newline, self.words.blank_newline) & rules.through_newline;
-        let carried = u64::from(self.open);
-        let mut starts = begun | carried;
-        if starts == 0 {
-            return LineBoundaries { starts, open: OpenBoundary::Undecided, opened: 0 };
-        }
-        let (ends, reaches_end) = rest.overflowing_add(starts);
-        starts = before_text(starts, ends & !rest & !block.text);
-        let mut going_on = 0;
-        if reaches_end && next.text & 1 == 0 {
-            let last = highest(starts);
-            starts &= !last;
-            if next.white & !next.newline & 1 == 1 {
-                going_on = last;
-            }
-        }
-        let open = match (starts & carried, going_on & carried) {
-            (0, 0) if self.open => OpenBoundary::Fails,
-            (0, _) => OpenBoundary::Undecided,
-            _ => OpenBoundary::Holds,
-        };
-        self.open = going_on != 0;
-        LineBoundaries { starts: starts & !carried, open, opened: going_on & !carried }
-    }
-}
-
-/// Computes the boundaries of the blocks of a batch side by side. Returns whether that was done; if not, nothing has
-/// changed, and they have to be computed one by one. No boundary may be open.
-struct SideBySide<'a> {
-    carry: &'a mut Carry,
-    rules: &'a Rules,
-    batch: &'a BlockBatch,
-    found: &'a mut BatchBoundaries,
-}
-
-impl LaneCode for SideBySide<'_> {
-    type Output = bool;
-
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
-    #[inline(always)]
-    fn run<L: Lanes>(self) -> bool {
-        if self.rules.extended { self.compute::<L, true>() } else { self.compute::<L, false>() }
-    }
-}
-
-impl SideBySide<'_> {
-    #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
-    #[inline(always)]
-    fn compute<L: Lanes, const EXTENDED: bool>(self) -> bool {
-        let Self { carry, rules, batch, found } = self;
-        let (mut planes, mut next_planes) = ([L::splat(0); PLANES], [L::splat(0); PLANES]);
-        for ((plane, next), words) in planes.iter_mut().zip(&mut next_planes).zip(&batch.planes) {
-            (*plane, *next) = (load(words, 0), load(words, 1));
-        }
-        let block = Classes::new::<EXTENDED>(rules, &planes, load(&batch.valid, 0));
-        let next = Classes::new::<EXTENDED>(rules, &next_planes, load(&batch.valid, 1));
-        let Found { words, starts, doubts, unfinished } =
-            carry.words.find::<L, EXTENDED>(rules, &block, &next);
-        let rest = block.white & !block.newline;
-        let begun = rest & after(words.blank_newline, carry.words.blank_newline) & rules.through_newline;
-        // The runs that do not end at text in their own block.
-        let wrong = rest.plus(begun) & !rest & !block.text;
-        let reaches_end = carry_of(rest, begun) >> 63 & !next.text;
-        let mut removed = [0; LANES];
-        let (unsettled, unfinished) = ((wrong | reaches_end | unfinished).to_array(), unfinished.to_array());
-        for at in (0..batch.count()).filter(|&at| unsettled[at] != 0) {
-            let next_rest = (next.white & !next.newline).to_array()[at];
-            if unfinished[at] != 0 || next_rest == u64::MAX {
-                return false;
-            }
-            let all = begun.to_array()[at];
-            let mut kept = before_text(all, wrong.to_array()[at]);
-            let run = next_rest.trailing_ones();
-            if reaches_end.to_array()[at] != 0 && next.text.to_array()[at] >> run & 1 == 0 {
-                kept &= !highest(kept);
-            }
-            removed[at] = all & !kept;
-        }
-        // No contraction begins with white space before a line end, so those that are removed make none.
-        let starts = starts | begun;
-        let contractions = contractions(rules, starts, &block, &next);
-        found.starts = starts.to_array();
-        for (starts, removed) in found.starts.iter_mut().zip(removed) {
-            *starts &= !removed;
-        }
-        found.doubts = (doubts | contractions & !rules.settled).to_array();
-        found.contractions = (contractions & rules.settled).to_array();
-        (found.open_holds, found.opened) = (false, None);
-        *carry = Carry { words: words.of_block(batch.count() - 1), open: false };
-        true
-    }
-}
-
-/// The starts of white space after line ends, but for the runs that end at one of `line_ends`.
-#[inline]
-fn before_text(mut starts: u64, mut line_ends: u64) -> u64 {
-    while line_ends != 0 {
-        let end = line_ends & line_ends.wrapping_neg();
-        starts &= !highest(starts & (end - 1));
-        line_ends &= line_ends - 1;
-    }
-    starts
-}
-
-/// A word with only the highest bit of `word`.
-#[inline]
-fn highest(word: u64) -> u64 {
-    (1_u64 << 63).checked_shr(word.leading_zeros()).unwrap_or(0)
 }

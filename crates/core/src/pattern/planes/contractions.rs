@@ -5,8 +5,8 @@
 use tokenmill_kernels::cpu::Level;
 use tokenmill_kernels::planes::PLANE_BITS;
 
-use super::algebra::BatchBoundaries;
 use super::blocks::BlockBatch;
+use super::boundaries::BatchBoundaries;
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
 

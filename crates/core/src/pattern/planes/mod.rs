@@ -8,7 +8,8 @@
 //! block of 64 is in the class. Most published patterns belong to one family: words, numbers and other text, each
 //! with an optional character before it, and rules for white space. [`rules`] decides whether the arms of a
 //! pattern belong to the family. If they do, [`blocks`] turns a text into planes, [`algebra`] computes from the
-//! planes a word with a bit for each boundary, and [`walk`] turns these bits into positions.
+//! planes a word with a bit for each boundary, [`boundaries`] does so for several blocks at a time, and [`walk`] turns
+//! these bits into positions.
 //!
 //! The algebra marks a doubt where it cannot decide. The invariant is: a match that starts at a boundary of the
 //! algebra ends at the next boundary, unless a doubt is marked between the two. If one is, the walk runs the arms
@@ -17,6 +18,7 @@
 //! bits (some contractions and changes of case) take extra time.
 mod algebra;
 mod blocks;
+mod boundaries;
 mod contractions;
 mod foreign;
 mod rules;

@@ -6,8 +6,8 @@
 use tokenmill_kernels::planes::lanes::LANES;
 use tokenmill_kernels::planes::{self, PLANE_BITS};
 
-use super::algebra::{BatchBoundaries, Carry};
 use super::blocks::{Block, BlockBatch, Blocks};
+use super::boundaries::{BatchBoundaries, Carry};
 use super::contractions::Contractions;
 use super::rules::{ClassTables, Rules};
 use crate::error::Result;
@@ -17,8 +17,8 @@ use crate::pattern::runs::WhiteSpace;
 
 /// The walk takes another step as long as fewer ends wait to be returned.
 const ENOUGH_ENDS: usize = PLANE_BITS;
-/// The most ends that are returned at a time. A step finds at most one for each character of a batch, and one that was
-/// open before.
+/// The most ends that are returned at a time: a step finds at most one for each character of a batch, which also leaves
+/// space for 64 after those of each block before, and one that was open.
 const MAX_ENDS: usize = ENOUGH_ENDS + LANES * PLANE_BITS + 1;
 
 /// The tables for running one pattern of the family with planes.
@@ -215,11 +215,12 @@ impl<'a, A: Atoms> Walk<'a, A> {
         }
     }
 
-    /// Adds the ends of the current block, which has no doubt, and those of the blocks after it up to the first doubt. The
-    /// last of them becomes the current block.
+    /// Adds the ends of the current block, which has no doubt, and of the blocks after it up to the first doubt. The last
+    /// of them becomes the current block.
     #[inline]
     fn push_certain(&mut self) {
         let (first, count) = (self.at, self.batch.count());
+        // What is done of the current block is not taken again.
         self.found.starts[first] = self.starts;
         let after = (first + 1..count).find(|&at| self.found.doubts[at] != 0).unwrap_or(count);
         let blocks = self.batch.blocks[first..after].iter().zip(&self.found.starts[first..after]);

@@ -84,7 +84,10 @@ pub fn with_lanes<C: LaneCode>(level: Level, code: C) -> Option<C::Output> {
             // include all that the function enables.
             Some(unsafe { x86::run_avx2(code) })
         }
-        _ => None,
+        _ => {
+            drop(code);
+            None
+        }
     }
 }
 
