@@ -27,15 +27,15 @@ impl AsciiPairs {
         Self(rows)
     }
 
-    /// The pairs that are not in the set: bit `n` is that of byte `n` of the block with the byte before it. Only bits up
-    /// to the first byte that is not ASCII have a meaning. `before` must be ASCII.
+    /// The pairs that are not in the set: bit `n` is that of byte `n` of the block with the byte before it. Only bits
+    /// up to the first byte that is not ASCII have a meaning. `before` must be ASCII.
     #[inline]
     pub fn missing(&self, level: Level, before: u8, block: &[u8; BLOCK]) -> u64 {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if level.is_available() && is_x86_feature_detected!("avx512vbmi") => {
-                // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX-512 level and
-                // VBMI, which include all that the function enables.
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX-512 level
+                // and VBMI, which include all that the function enables.
                 !unsafe { x86::contained(&self.0, before, block) }
             }
             _ => !self.contained(before, block),
@@ -127,7 +127,9 @@ mod tests {
             mut block: [u8; BLOCK],
             foreign in prop::option::of(0..BLOCK),
         ) {
-            let contains = |left: u8, right: u8| set[usize::from(left ^ right) / 8] >> (left % 8 * 8 + right % 8) & 1 == 1;
+            let contains = |left: u8, right: u8| {
+                set[usize::from(left ^ right) / 8] >> (left % 8 * 8 + right % 8) & 1 == 1
+            };
             let pairs = AsciiPairs::new(contains);
             for byte in &mut block {
                 *byte &= 127;

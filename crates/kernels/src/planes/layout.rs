@@ -35,6 +35,20 @@ pub const ASCII_OFFSETS: [u8; PLANE_BITS] = {
 /// Bits of the characters of a block, where it starts, and the offset of each character from there.
 pub type BlockBits<'a> = (u64, usize, &'a [u8; PLANE_BITS]);
 
+/// The body of `positions_of_blocks` at each level: calls a function for one block after the other.
+macro_rules! positions_of_blocks {
+    ($bit_positions:ident, $blocks:ident, $out:ident) => {{
+        let mut count = 0;
+        for (bits, start, offsets) in $blocks {
+            let out = $out[count..].first_chunk_mut().expect("there is space for all positions of a block");
+            $bit_positions(bits, start, offsets, out);
+            count += bits.count_ones() as usize;
+        }
+        count
+    }};
+}
+pub(super) use positions_of_blocks;
+
 /// The bytes of a window: one block, and the rest of a character that begins at the last byte of the block.
 pub const WINDOW: usize = PLANE_BITS + 3;
 

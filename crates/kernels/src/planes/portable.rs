@@ -1,6 +1,6 @@
 //! Planes computed with words of 8 bytes. This is the twin of every vector routine, and runs on machines without
 //! vectors.
-use super::layout::{BATCH, BlockBits, PLANE_BITS, PLANES, PlaneBatch, Planes, WINDOW};
+use super::layout::{BATCH, BlockBits, PLANE_BITS, PLANES, PlaneBatch, Planes, WINDOW, positions_of_blocks};
 
 pub(super) fn ascii(
     bytes: &[u8; 128],
@@ -44,13 +44,7 @@ pub(super) fn positions_of_blocks<'a>(
     blocks: impl Iterator<Item = BlockBits<'a>>,
     out: &mut [usize],
 ) -> usize {
-    let mut count = 0;
-    for (bits, start, offsets) in blocks {
-        let out = out[count..].first_chunk_mut().expect("there is space for all positions of a block");
-        bit_positions(bits, start, offsets, out);
-        count += bits.count_ones() as usize;
-    }
-    count
+    positions_of_blocks!(bit_positions, blocks, out)
 }
 
 pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {

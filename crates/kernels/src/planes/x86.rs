@@ -19,7 +19,7 @@ use std::arch::x86_64::{
 
 use super::layout::{
     ASCII_OFFSETS, BATCH, BMP, BlockBits, Characters, Columns, GATHER_PADDING, PLANE_BITS, PLANES,
-    PlaneBatch, Planes, ROWS, WINDOW,
+    PlaneBatch, Planes, ROWS, WINDOW, positions_of_blocks,
 };
 use crate::byte_compress::{compress, store8};
 use crate::utf8::LAST_CONTINUATION;
@@ -177,13 +177,7 @@ pub(super) fn positions_of_blocks_avx512<'a>(
     blocks: impl Iterator<Item = BlockBits<'a>>,
     out: &mut [usize],
 ) -> usize {
-    let mut count = 0;
-    for (bits, start, offsets) in blocks {
-        let out = out[count..].first_chunk_mut().expect("there is space for all positions of a block");
-        bit_positions_avx512(bits, start, offsets, out);
-        count += bits.count_ones() as usize;
-    }
-    count
+    positions_of_blocks!(bit_positions_avx512, blocks, out)
 }
 
 /// As [`bit_positions_avx512`], eight bits at a time, without a branch on their number.
@@ -218,13 +212,7 @@ pub(super) fn positions_of_blocks_avx2<'a>(
     blocks: impl Iterator<Item = BlockBits<'a>>,
     out: &mut [usize],
 ) -> usize {
-    let mut count = 0;
-    for (bits, start, offsets) in blocks {
-        let out = out[count..].first_chunk_mut().expect("there is space for all positions of a block");
-        bit_positions_avx2(bits, start, offsets, out);
-        count += bits.count_ones() as usize;
-    }
-    count
+    positions_of_blocks!(bit_positions_avx2, blocks, out)
 }
 
 #[inline]

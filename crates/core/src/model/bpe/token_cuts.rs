@@ -220,8 +220,8 @@ impl TokenCuts {
         cuts
     }
 
-    /// Writes the cuts before the bytes of a block, which begins at `at`, up to the first byte that is not ASCII. Returns
-    /// how many cuts and how many bytes that are.
+    /// Writes the cuts before the bytes of a block, which begins at `at`, up to the first byte that is not ASCII.
+    /// Returns how many cuts and how many bytes that are.
     ///
     /// Never inlined: the loop over other characters is faster without it.
     #[inline(never)]

@@ -7,9 +7,9 @@
 //! character before this one is in `x`". Runs of ones are found by addition: if the first bits of some runs are
 //! added to the word of all runs, each carry ends at the bit after its run.
 //!
-//! The same code computes a single block, or eight side by side in vectors ([`Lanes`]). What a block has to know of the
-//! one before it are the last bits of its words. Some of these depend on the block before that one, but only where a run
-//! goes through a whole block, or a number is long: these blocks are marked as unfinished.
+//! The same code computes a single block, or eight side by side in vectors ([`Lanes`]). What a block has to know of
+//! the one before it are the last bits of its words. Some of these depend on the block before that one, but only where
+//! a run goes through a whole block, or a number is long: these blocks are marked as unfinished.
 #![expect(clippy::inline_always, reason = "what is done on lanes is compiled for the vectors of its caller")]
 use tokenmill_kernels::planes::PLANES;
 use tokenmill_kernels::planes::lanes::Lanes;

@@ -64,8 +64,8 @@ impl Contractions {
         Some(Self { literals, is_suffix, by_second })
     }
 
-    /// Settles the contractions of one block of a batch, whose boundaries are `found`. A contraction that depends on the text
-    /// after the block stays in doubt.
+    /// Settles the contractions of one block of a batch, whose boundaries are `found`. A contraction that depends on
+    /// the text after the block stays in doubt.
     ///
     /// The invariant holds afterwards: a match that starts at a boundary ends at the next one, unless a doubt is
     /// between them. The characters after a literal, up to the next boundary of the algebra, are a word of their

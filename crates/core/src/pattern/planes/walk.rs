@@ -215,8 +215,8 @@ impl<'a, A: Atoms> Walk<'a, A> {
         }
     }
 
-    /// Adds the ends of the current block, which has no doubt, and of the blocks after it up to the first doubt. The last
-    /// of them becomes the current block.
+    /// Adds the ends of the current block, which has no doubt, and of the blocks after it up to the first doubt. The
+    /// last of them becomes the current block.
     #[inline]
     fn push_certain(&mut self) {
         let (first, count) = (self.at, self.batch.count());

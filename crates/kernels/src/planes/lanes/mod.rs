@@ -131,3 +131,63 @@ impl Lanes for u64 {
         words[0]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cpu;
+
+    /// Each operation on the words of a batch.
+    #[derive(Clone, Copy)]
+    struct Every {
+        words: [u64; BATCH],
+        carried: u64,
+        distance: u32,
+    }
+
+    impl LaneCode for Every {
+        type Output = Vec<[u64; LANES]>;
+
+        fn run<L: Lanes>(self) -> Self::Output {
+            let (left, right) = (load::<L>(&self.words, 0), load::<L>(&self.words, 1));
+            let zero = (left ^ right).is_zero();
+            let shifted = [left << self.distance, right >> self.distance];
+            let others = [left & right, left & self.carried, left | right, left ^ right, !left];
+            let words = [left.plus(right), left.previous(self.carried), zero, L::splat(self.carried)];
+            let highest = std::array::from_fn(|at| u64::from(left.highest_bits() >> at & 1));
+            let arrays = shifted.into_iter().chain(others).chain(words).map(Lanes::to_array);
+            arrays.chain([highest]).collect()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lanes_are_words_side_by_side(
+            mut words: [u64; BATCH],
+            same in 0..LANES,
+            carried: u64,
+            distance in 0..64_u32,
+        ) {
+            words[same + 1] = words[same];
+            let single = |at: usize| {
+                let carried = if at == 0 { carried } else { words[at - 1] };
+                let mut pair = [0; BATCH];
+                pair[..2].copy_from_slice(&words[at..at + 2]);
+                Every { words: pair, carried, distance }.run::<u64>()
+            };
+            for level in cpu::available() {
+                let Some(found) = with_lanes(level, Every { words, carried, distance }) else { continue };
+                for at in 0..LANES {
+                    for (operation, (lanes, word)) in found.iter().zip(single(at)).enumerate() {
+                        // These two take the same word in all lanes, which is that of the block before for one.
+                        let is_of_all = operation == 3 || operation == 10;
+                        prop_assert!(lanes[at] == word[0] || is_of_all && at > 0, "{} {}", level, operation);
+                    }
+                    prop_assert_eq!((found[3][at], found[10][at]), (words[at] & carried, carried));
+                }
+            }
+        }
+    }
+}
