@@ -1,5 +1,4 @@
 //! The types and sizes that the routines of this module share.
-use super::lanes::LANES;
 
 /// The number of characters in a block, each of which has one bit in every plane.
 pub const PLANE_BITS: usize = 64;
@@ -9,7 +8,10 @@ pub const PLANES: usize = 8;
 /// The planes of one block.
 pub type Planes = [u64; PLANES];
 
-/// The number of blocks in a batch: those of [`lanes`](super::lanes), and one more.
+/// The number of words that [`lanes`](super::lanes) have, one of each block.
+pub const LANES: usize = 8;
+
+/// The number of blocks in a batch: those of lanes, and one more.
 pub const BATCH: usize = LANES + 1;
 
 /// The planes of a batch of blocks: for each plane its words in these blocks.

@@ -2,70 +2,20 @@
 //!
 //! In: code that is written once, for [`Lanes`]. Out: what it returns. With a `u64` it takes one block at a time, and
 //! [`with_lanes`] runs it for eight. Lanes do not affect each other, but for [`Lanes::previous`].
-use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
-
-use super::layout::BATCH;
-use crate::cpu::Level;
-
+mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// The number of blocks that [`with_lanes`] takes.
-pub const LANES: usize = 8;
-
-/// A word of each of these blocks.
-pub trait Lanes:
-    Copy
-    + BitAnd<Output = Self>
-    + BitAnd<u64, Output = Self>
-    + BitOr<Output = Self>
-    + BitXor<Output = Self>
-    + Not<Output = Self>
-    + Shl<u32, Output = Self>
-    + Shr<u32, Output = Self>
-{
-    /// Is this the word of one block?
-    const IS_SINGLE: bool = false;
-
-    /// The same word for all blocks.
-    fn splat(word: u64) -> Self;
-
-    /// The sum of the words, without the carry.
-    #[must_use]
-    fn plus(self, other: Self) -> Self;
-
-    /// For each block the word of the block before it. `first` is that of the first one.
-    #[must_use]
-    fn previous(self, first: u64) -> Self;
-
-    /// All ones for each block whose word is zero, otherwise 0.
-    #[must_use]
-    fn is_zero(self) -> Self;
-
-    /// The highest bit of each word: bit `n` is that of word `n`.
-    fn highest_bits(self) -> u32;
-
-    /// The words; those that there are not are 0.
-    fn to_array(self) -> [u64; LANES];
-
-    /// These words; of one block, the first.
-    fn load(words: &[u64; LANES]) -> Self;
-}
+pub use self::words::{LaneCode, Lanes};
+use super::layout::BATCH;
+pub use super::layout::LANES;
+use crate::cpu::Level;
 
 /// The words of the blocks of a batch from `first` on, which is 0, or 1 for the blocks after them.
 #[expect(clippy::inline_always, reason = "as all that is done on lanes")]
 #[inline(always)]
 pub fn load<L: Lanes>(words: &[u64; BATCH], first: usize) -> L {
     words[first..].first_chunk().map_or(L::splat(0), L::load)
-}
-
-/// Code that runs on lanes.
-pub trait LaneCode {
-    /// What it returns.
-    type Output;
-
-    /// Runs the code. All functions that it calls for lanes must be inlined always, or they take many times as long.
-    fn run<L: Lanes>(self) -> Self::Output;
 }
 
 /// Runs code for eight blocks. `None` if the level has no vectors for it.
@@ -88,47 +38,6 @@ pub fn with_lanes<C: LaneCode>(level: Level, code: C) -> Option<C::Output> {
             drop(code);
             None
         }
-    }
-}
-
-impl Lanes for u64 {
-    const IS_SINGLE: bool = true;
-
-    #[inline]
-    fn splat(word: u64) -> Self {
-        word
-    }
-
-    #[inline]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-
-    #[inline]
-    fn previous(self, first: u64) -> Self {
-        first
-    }
-
-    #[inline]
-    fn is_zero(self) -> Self {
-        if self == 0 { Self::MAX } else { 0 }
-    }
-
-    #[inline]
-    fn highest_bits(self) -> u32 {
-        (self >> 63) as u32
-    }
-
-    #[inline]
-    fn to_array(self) -> [u64; LANES] {
-        let mut words = [0; LANES];
-        words[0] = self;
-        words
-    }
-
-    #[inline]
-    fn load(words: &[u64; LANES]) -> Self {
-        words[0]
     }
 }
 

@@ -14,7 +14,8 @@ use std::arch::x86_64::{
 };
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
-use super::{LANES, LaneCode, Lanes};
+use super::words::{LaneCode, Lanes};
+use crate::planes::layout::LANES;
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl")]
 pub(super) fn run_avx512<C: LaneCode>(code: C) -> C::Output {
