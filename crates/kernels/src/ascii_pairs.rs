@@ -1,4 +1,4 @@
-//! A set of pairs of ASCII characters, which is asked for 64 pairs at a time.
+//! A set of pairs of ASCII characters, in which the 64 pairs of a block are looked up together.
 //!
 //! In: a block of text, and the character before it. Out: a bit for each character of the block. The vector routine has
 //! a portable twin, and the level (the instruction set, see [`Level`]) never changes a result.
@@ -15,7 +15,7 @@ type Rows = [[u8; 128]; 16];
 pub struct AsciiPairs(Box<Rows>);
 
 impl AsciiPairs {
-    /// The pairs for which `contains` says so.
+    /// The set of all pairs for which `contains` is true.
     pub fn new(contains: impl Fn(u8, u8) -> bool) -> Self {
         let mut rows = Box::new([[0; 128]; 16]);
         for left in 0..128_u8 {
@@ -69,7 +69,7 @@ mod x86 {
 
     use super::{BLOCK, Rows};
 
-    /// For each byte the one before it; the first stays.
+    /// The index of the byte before each byte; the first byte has none, so it keeps its own.
     const BEFORE: [u8; BLOCK] = {
         let (mut before, mut at) = ([0; BLOCK], 1);
         while at < BLOCK {
@@ -88,7 +88,7 @@ mod x86 {
         unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
     }
 
-    /// Looks all left characters up in each row, and keeps what the right characters of that row found.
+    /// Looks all left characters up in each row, and keeps the results whose right character belongs to that row.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
     pub(super) fn contained(rows: &Rows, before: u8, block: &[u8; BLOCK]) -> u64 {

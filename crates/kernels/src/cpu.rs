@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// The levels for which routines are written, from what every machine has to the widest vectors.
 ///
 /// A new level is chosen where the others are: in `planes/mod.rs`, `planes/characters.rs`, `planes/lanes/mod.rs`,
-/// `ascii_pairs.rs`, `batch_merge/mod.rs`, `short_table/lookup.rs`, `word_bits.rs`, and in [`has_byte_compress`] and [`level`]. All of them have a case for other
-/// levels, so the compiler names none.
+/// `ascii_pairs.rs`, `batch_merge/mod.rs`, `short_table/lookup.rs`, `word_bits.rs`, and in [`has_byte_compress`] and
+/// [`level`]. All of them have a case for other levels, so the compiler names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {

@@ -136,7 +136,7 @@ impl<L: Lanes> Classes<L> {
 
 /// What is found in a block, or in those of a batch, but for what goes beyond the next block.
 pub(super) struct Found<L> {
-    pub(super) words: Carried<L>,
+    pub(super) carried: Carried<L>,
     /// All boundaries but those after line ends.
     pub(super) starts: L,
     /// All doubts but those of contractions.
@@ -145,7 +145,7 @@ pub(super) struct Found<L> {
     pub(super) unfinished: L,
 }
 
-/// The characters directly after a character of `class`. `carried` is the word of the block before.
+/// The characters that directly follow one of `class`. `carried` is the word of `class` in the block before.
 #[inline(always)]
 pub(super) fn after<L: Lanes>(class: L, carried: u64) -> L {
     class << 1 | class.previous(carried) >> 63
@@ -175,9 +175,9 @@ fn tail_of<L: Lanes>(rules: &Rules, newline: L, after_other: L) -> L {
     newline & !newline.plus(newline & after_other) & rules.tail
 }
 
-/// The highest bit of each word in which the sum of two words has a carry.
+/// The highest bit of each word whose addition overflows, otherwise 0.
 #[inline(always)]
-pub(super) fn carry_of<L: Lanes>(left: L, right: L) -> L {
+pub(super) fn overflow_of<L: Lanes>(left: L, right: L) -> L {
     (left & right | (left | right) & !left.plus(right)) & 1 << 63
 }
 
@@ -242,7 +242,7 @@ impl Carried<u64> {
         let starts =
             word_starts | case_starts | other_starts | number_starts | white_starts | unmatched_starts;
         let extended = ExtendedCarried { foreign, unmatched, tailed, prefixes, in_letters };
-        let words = Carried {
+        let carried = Carried {
             words,
             only_lower,
             both,
@@ -256,17 +256,17 @@ impl Carried<u64> {
             blank_newline: newline & blank,
             extended,
         };
-        Found { words, starts, doubts, unfinished }
+        Found { carried, starts, doubts, unfinished }
     }
 
     /// The characters directly after prefixed words, and the highest bit if such a word goes on in the next block.
     #[inline(always)]
     fn ends_of_prefixed<L: Lanes>(&self, letters: L, prefixes: L) -> (L, L) {
         let after_prefix = after(prefixes, self.extended.prefixes);
-        let own = if L::IS_SINGLE { L::splat(0) } else { carry_of(letters, after_prefix & letters) };
+        let own = if L::IS_SINGLE { L::splat(0) } else { overflow_of(letters, after_prefix & letters) };
         let first = after_prefix | own.previous(self.extended.in_letters) >> 63;
         let ends = (letters.plus(first & letters) | first) & !letters;
-        (ends, carry_of(letters, first & letters))
+        (ends, overflow_of(letters, first & letters))
     }
 
     /// Unmatched characters. One that a word of its part follows is the prefix of that word; others make a gap with

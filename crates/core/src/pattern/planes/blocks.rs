@@ -146,7 +146,7 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             }
             count += ascii;
             if count < BATCH && self.at < self.text.len() {
-                self.take_other(batch, count);
+                self.read_other(batch, count);
                 count += 1;
             }
         }
@@ -156,8 +156,9 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         batch.count = count;
     }
 
-    /// Takes a block that is not all ASCII, or the short block at the end of the text, as block `to` of a batch.
-    fn take_other(&mut self, batch: &mut BlockBatch, to: usize) {
+    /// Reads the next block into block `to` of a batch. It is not all ASCII, or it is the short one at the end of the
+    /// text.
+    fn read_other(&mut self, batch: &mut BlockBatch, to: usize) {
         let rest = &self.text[self.at..];
         let block = &mut batch.blocks[to];
         block.start = self.at;

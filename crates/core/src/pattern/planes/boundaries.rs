@@ -7,7 +7,7 @@ use tokenmill_kernels::cpu::Level;
 use tokenmill_kernels::planes::PLANES;
 use tokenmill_kernels::planes::lanes::{LANES, LaneCode, Lanes, load, with_lanes};
 
-use super::algebra::{Carried, Classes, Found, after, carry_of, contractions};
+use super::algebra::{Carried, Classes, Found, after, contractions, overflow_of};
 use super::blocks::BlockBatch;
 use super::rules::Rules;
 
@@ -32,10 +32,10 @@ impl BatchBoundaries {
         Self { starts: [0; _], doubts: [0; _], contractions: [0; _], open_holds: false, opened: None };
 }
 
-/// What the next block has to know about this block.
+/// What the next block has to know about the last one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
-    words: Carried<u64>,
+    last: Carried<u64>,
     /// Is a boundary still undecided? That is so if the block ends in white space after a line end.
     open: bool,
 }
@@ -52,7 +52,7 @@ struct LineBoundaries {
 
 /// Whether an open boundary turned out to be one. That depends on the character after the white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OpenBoundary {
+enum OpenBoundary {
     /// No boundary was open, or it still is.
     Undecided,
     /// It is a boundary.
@@ -79,7 +79,7 @@ impl Carry {
         }
     }
 
-    /// As [`Self::boundaries`], block by block. This is the plain twin of the code that takes all together.
+    /// As [`Self::boundaries`], block by block: the plain twin of [`SideBySide`].
     fn one_by_one(&mut self, rules: &Rules, batch: &BlockBatch, found: &mut BatchBoundaries) {
         (found.open_holds, found.opened) = (false, None);
         for at in 0..batch.count() {
@@ -116,9 +116,9 @@ impl Carry {
     ) -> LineBoundaries {
         let block = Classes::new::<EXTENDED>(rules, &batch.planes_of(at), batch.valid[at]);
         let next = Classes::new::<EXTENDED>(rules, &batch.planes_of(at + 1), batch.valid[at + 1]);
-        let Found { words, starts, doubts, .. } = self.words.find::<u64, EXTENDED>(rules, &block, &next);
-        let lines = self.lines(rules, words.blank_newline, &block, &next);
-        self.words = words;
+        let Found { carried, starts, doubts, .. } = self.last.find::<u64, EXTENDED>(rules, &block, &next);
+        let lines = self.lines(rules, carried.blank_newline, &block, &next);
+        self.last = carried;
         let starts = starts | lines.starts;
         let contractions = contractions(rules, starts, &block, &next);
         found.starts[at] = starts;
@@ -127,8 +127,8 @@ impl Carry {
         lines
     }
 
-    /// Computes the boundaries after line ends, for patterns in which white space matches up to its last line end.
-    /// The white space after a line end starts a match, unless another line end follows it or the text ends there.
+    /// Computes the boundaries after line ends, for patterns that match a run of white space up to its last line end.
+    /// The white space after that line end starts another match, unless the text ends with it.
     /// At the end of the text the arms decide.
     #[inline]
     fn lines(
@@ -139,16 +139,16 @@ impl Carry {
         next: &Classes<u64>,
     ) -> LineBoundaries {
         let rest = block.white & !block.newline;
-        let begun = rest & after(blank_newline, self.words.blank_newline) & rules.through_newline;
+        let begun = rest & after(blank_newline, self.last.blank_newline) & rules.through_newline;
         let carried = u64::from(self.open);
         let mut starts = begun | carried;
         if starts == 0 {
             return LineBoundaries { starts, open: OpenBoundary::Undecided, opened: 0 };
         }
-        let (ends, reaches_end) = rest.overflowing_add(starts);
+        let (ends, goes_on) = rest.overflowing_add(starts);
         starts = before_text(starts, ends & !rest & !block.text);
         let mut going_on = 0;
-        if reaches_end && next.text & 1 == 0 {
+        if goes_on && next.text & 1 == 0 {
             let last = highest(starts);
             starts &= !last;
             if next.white & !next.newline & 1 == 1 {
@@ -193,25 +193,25 @@ impl SideBySide<'_> {
         }
         let block = Classes::new::<EXTENDED>(rules, &planes, load(&batch.valid, 0));
         let next = Classes::new::<EXTENDED>(rules, &next_planes, load(&batch.valid, 1));
-        let Found { words, starts, doubts, unfinished } =
-            carry.words.find::<L, EXTENDED>(rules, &block, &next);
+        let Found { carried, starts, doubts, unfinished } =
+            carry.last.find::<L, EXTENDED>(rules, &block, &next);
         let rest = block.white & !block.newline;
-        let begun = rest & after(words.blank_newline, carry.words.blank_newline) & rules.through_newline;
-        // The runs that do not end at text in their own block.
-        let wrong = rest.plus(begun) & !rest & !block.text;
-        let reaches_end = carry_of(rest, begun) >> 63 & !next.text;
-        let unsettled = (wrong | reaches_end | unfinished).to_array();
+        let begun = rest & after(carried.blank_newline, carry.last.blank_newline) & rules.through_newline;
+        // Where runs end at a line end, and whether the last one goes on in the next block.
+        let at_line_end = rest.plus(begun) & !rest & !block.text;
+        let goes_on = overflow_of(rest, begun) >> 63 & !next.text;
+        let unsettled = (at_line_end | goes_on | unfinished).to_array();
         let next_rest = next.white & !next.newline;
         let mut removed = [0; LANES];
         for at in (0..batch.count()).filter(|&at| unsettled[at] != 0) {
-            let [begun, wrong, reaches_end, unfinished, next_rest, next_text] =
-                [begun, wrong, reaches_end, unfinished, next_rest, next.text]
+            let [begun, at_line_end, goes_on, unfinished, next_rest, next_text] =
+                [begun, at_line_end, goes_on, unfinished, next_rest, next.text]
                     .map(|lanes| lanes.to_array()[at]);
             if unfinished != 0 || next_rest == u64::MAX {
                 return false;
             }
-            let mut kept = before_text(begun, wrong);
-            if reaches_end != 0 && next_text >> next_rest.trailing_ones() & 1 == 0 {
+            let mut kept = before_text(begun, at_line_end);
+            if goes_on != 0 && next_text >> next_rest.trailing_ones() & 1 == 0 {
                 kept &= !highest(kept);
             }
             removed[at] = begun & !kept;
@@ -226,7 +226,7 @@ impl SideBySide<'_> {
         found.doubts = (doubts | contractions & !rules.settled).to_array();
         found.contractions = (contractions & rules.settled).to_array();
         (found.open_holds, found.opened) = (false, None);
-        *carry = Carry { words: words.of_block(batch.count() - 1), open: false };
+        *carry = Carry { last: carried.of_block(batch.count() - 1), open: false };
         true
     }
 }

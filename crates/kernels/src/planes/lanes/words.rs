@@ -1,9 +1,9 @@
-//! What can be done with the words of several blocks, and the word of one block, which is a `u64`.
+//! The operations on lanes, and their plain form, a `u64`, which is the word of a single block.
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
 use crate::planes::layout::LANES;
 
-/// A word of each of these blocks.
+/// The words of one block or of several in a row, one of each block.
 pub trait Lanes:
     Copy
     + BitAnd<Output = Self>
@@ -35,10 +35,10 @@ pub trait Lanes:
     /// The highest bit of each word: bit `n` is that of word `n`.
     fn highest_bits(self) -> u32;
 
-    /// The words; those that there are not are 0.
+    /// The words, followed by zeros if there are fewer than [`LANES`].
     fn to_array(self) -> [u64; LANES];
 
-    /// These words; of one block, the first.
+    /// Lanes with these words; a single block takes the first.
     fn load(words: &[u64; LANES]) -> Self;
 }
 
@@ -47,7 +47,7 @@ pub trait LaneCode {
     /// What it returns.
     type Output;
 
-    /// Runs the code. All functions that it calls for lanes must be inlined always, or they take many times as long.
+    /// Runs the code. Every function that it calls with lanes must be `inline(always)`, or it takes many times as long.
     fn run<L: Lanes>(self) -> Self::Output;
 }
 
