@@ -308,13 +308,14 @@ impl Splitter {
         }
     }
 
-    /// Is no character of this text ever in a match, and is it never cut? Known for the scanner only; else false.
+    /// Is no character of this text ever in a match, and is it never cut? False also where this is not known.
     pub fn ignores(&self, text: &str) -> bool {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.arms.ignores(text),
             Engine::CustomScanner(scanner) => scanner.arms.ignores(text),
             Engine::Whole => true,
-            Engine::Automaton(_) | Engine::Linear(_) | Engine::Backtracking(_) => false,
+            Engine::Automaton(automaton) => automaton.ignores(text),
+            Engine::Linear(_) | Engine::Backtracking(_) => false,
             Engine::Sequence(sequence) => sequence.ignores(text),
         }
     }

@@ -25,6 +25,8 @@ pub(super) struct Alphabet {
     pub(super) classes: Classes,
     /// How many numbers there are, without [`NO_CHARACTER`].
     pub(super) len: usize,
+    /// The numbers of characters beyond ASCII.
+    pub(super) beyond_ascii: Set,
     named: Vec<(ClassUnicode, Set)>,
 }
 
@@ -46,7 +48,7 @@ impl Alphabet {
         borders.sort_unstable();
         let mut numbers: HashMap<u64, u8, FixedState> = HashMap::default();
         let mut flat = vec![0; 0x11_0000];
-        let (mut from, mut held) = (0, 0_u64);
+        let (mut from, mut held, mut beyond_ascii) = (0, 0_u64, 0);
         for (at, class) in borders.into_iter().chain([(0x11_0000, 0)]) {
             if from < at {
                 let next = numbers.len();
@@ -55,6 +57,7 @@ impl Alphabet {
                     return None;
                 }
                 flat[from as usize..at as usize].fill(number);
+                beyond_ascii |= Set::from(at > 0x80) << number;
                 from = at;
             }
             held ^= class;
@@ -67,6 +70,7 @@ impl Alphabet {
         Some(Self {
             classes: Classes::of_flat(&flat),
             len: numbers.len(),
+            beyond_ascii,
             named: named.into_iter().zip(sets).collect(),
         })
     }

@@ -14,7 +14,7 @@ mod split_table;
 
 use tokenmill_kernels::try_alloc;
 
-use self::alphabet::{Alphabet, NO_CHARACTER};
+use self::alphabet::{Alphabet, NO_CHARACTER, Set};
 use self::dfa::{DEAD, Dfa, MATCH, MatchKind};
 use self::nfa::{Nfa, Side, may_be_empty};
 use self::split_table::{CUT, SplitTable, UNKNOWN};
@@ -42,12 +42,14 @@ pub(super) struct Automaton {
     passes: Vec<LookAroundPass>,
     /// Finds where matches start. There if a search may read more than a few characters and find nothing.
     starts: Option<LookAroundPass>,
-    /// For each ASCII character, whether a match may start with it.
-    may_start: [bool; 128],
+    /// For each first byte of a character, whether a match may start with such a character.
+    may_start: [bool; 256],
     /// Does any search look at the character before it?
     looks_behind: bool,
     /// Can a match be empty?
     may_be_empty: bool,
+    /// The classes of characters that a match may contain.
+    matched: Set,
 }
 
 /// Decides for each position of a text whether something matches on one side of it.
@@ -95,11 +97,32 @@ impl Automaton {
         let looks_behind = (0..alphabet.len).any(|class| dfa.start(class) != dfa.start(NO_CHARACTER));
         let may_be_empty = may_be_empty(node);
         let split_table = SplitTable::new(&dfa, looks_behind, may_be_empty);
-        let may_start = std::array::from_fn(|ascii| {
-            may_be_empty || dfa.may_start(usize::from(alphabet.classes.of(ascii as u32)))
+        let beyond_ascii =
+            (0..alphabet.len).any(|class| alphabet.beyond_ascii >> class & 1 == 1 && dfa.may_start(class));
+        let may_start = std::array::from_fn(|byte| match byte {
+            _ if may_be_empty => true,
+            0x80.. => beyond_ascii,
+            ascii => dfa.may_start(usize::from(alphabet.classes.of(ascii as u32))),
         });
-        let classes = alphabet.classes;
-        Some(Self { classes, dfa, split_table, passes, starts, may_start, looks_behind, may_be_empty })
+        let (classes, matched) = (alphabet.classes, forwards.consumed());
+        Some(Self {
+            classes,
+            dfa,
+            split_table,
+            passes,
+            starts,
+            may_start,
+            looks_behind,
+            may_be_empty,
+            matched,
+        })
+    }
+
+    /// Is no character of this text ever in a match, and is it never cut?
+    pub(super) fn ignores(&self, text: &str) -> bool {
+        let is_matched = |c| self.matched >> self.classes.of(u32::from(c)) & 1 == 1;
+        // An empty match may stand between any two characters.
+        !self.may_be_empty && !text.chars().any(is_matched)
     }
 
     /// May a search read more than a few characters beyond the match that it finds?
@@ -213,7 +236,7 @@ impl Automaton {
                     None => break,
                 }
             }
-            let is_skipped = |byte: &u8| !self.may_start.get(usize::from(*byte)).copied().unwrap_or(true);
+            let is_skipped = |byte: &u8| !self.may_start[usize::from(*byte)];
             let skipped = text.as_bytes()[at..].iter().take_while(|byte| is_skipped(byte)).count();
             if skipped > 0 {
                 at += skipped;

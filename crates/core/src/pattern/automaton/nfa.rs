@@ -71,6 +71,14 @@ impl Nfa {
         let start = builder.node(node, 0, true)?;
         Some(Self { states: builder.states, start })
     }
+
+    /// The characters that a match may contain.
+    pub(super) fn consumed(&self) -> Set {
+        self.states.iter().fold(0, |consumed, state| match state {
+            State::Consume(set, _) => consumed | set,
+            _ => consumed,
+        })
+    }
 }
 
 struct Builder<'a> {

@@ -38,6 +38,16 @@ fn check_ends(automaton: &Automaton, pattern: &str, text: &str) -> bool {
     true
 }
 
+/// No match has a character that is ignored.
+fn check_ignored(automaton: &Automaton, pattern: &str, text: &str, matches: &Matches) {
+    for &(start, end, _) in matches.iter().filter(|(_, _, is_match)| *is_match) {
+        let found = &text[start..end];
+        let ignored = found.chars().find(|c| automaton.ignores(c.encode_utf8(&mut [0; 4])));
+        assert_eq!(ignored, None, "{pattern:?} on {text:?}");
+        assert!(start < end || !automaton.ignores("a"), "{pattern:?} on {text:?}");
+    }
+}
+
 /// `None` if the limit on backtracking is exceeded.
 fn of_backtracking(engine: &Backtracking, text: &str) -> Option<Matches> {
     let mut all = Vec::new();
@@ -167,12 +177,27 @@ fn automata_agree_with_backtracking() {
             let text = text(&mut random, limit);
             let Some(expected) = of_backtracking(&backtracking, &text) else { continue };
             assert_eq!(of_automaton(&automaton, &text), expected, "{pattern:?} on {text:?}");
+            check_ignored(&automaton, &pattern, &text, &expected);
             by_table += usize::from(check_ends(&automaton, &pattern, &text));
         }
     }
     let counts = format!("{count} {with} {bounded} {with_passes} {by_table}");
     assert!(with > count / 2 && bounded > with / 4 && bounded < with, "{counts}");
     assert!(with_passes > with / 20 && by_table > with / 2 && by_table < 5 * with, "{counts}");
+}
+
+#[test]
+fn characters_that_no_match_can_have_are_ignored() {
+    for (pattern, ignored, others) in [
+        (" {2,}", "ab語\u{3000}", " "),
+        ("a(?=b)|c", "bd", "ac"),
+        ("(?<!x)[0-9]+", "x.", "07"),
+        ("a*", "", "ab"),
+    ] {
+        let automaton = automaton(pattern).unwrap();
+        assert!(ignored.is_empty() || automaton.ignores(ignored), "{pattern:?}");
+        assert!(others.chars().all(|c| !automaton.ignores(&c.to_string())), "{pattern:?}");
+    }
 }
 
 /// Patterns that users write, with what most of them have: look-around of one character and of more, words by case,
