@@ -170,7 +170,7 @@ impl Engine {
     /// The first place, from a byte on, where an ordinary text may be cut if [`Self::may_be_cut`] allows it.
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         match (&self.stages.raw, self.splitter()) {
-            (Some(raw), _) => raw.safe_cut(text, from),
+            (Some(raw), _) => raw.safe_cut((text, &self.stages.normalizers), from),
             (None, splitter) => splitter?.safe_cut(text, from),
         }
     }

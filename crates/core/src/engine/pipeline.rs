@@ -148,16 +148,16 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
         };
         let Run { engine, worker, ticker, .. } = run;
         let Worker { scratch, cache, batch, split_scratch, word_scratch, sum_scratch, .. } = &mut **worker;
-        let speller = engine.raw_speller(raw);
+        let (speller, normalizers) = (engine.raw_speller(raw), &engine.stages.normalizers);
         let mut encoder = PretokenEncoder { speller, batch, cache, scratch, word_scratch, ticker };
         match raw {
             Raw::Words(words) if let Some((unigram, sums)) = words.sums(speller.model) => {
                 let tables = (unigram, speller.vocabulary, sums);
                 let mut sink = SummedWords::new(tables, sum_scratch.get_or_insert_default(), self.0);
-                encoder.encode_summed_words((words, &engine.stages.normalizers), piece, &mut sink)
+                encoder.encode_summed_words((words, normalizers), piece, &mut sink)
             }
             Raw::Segments(segments) => encoder.encode_raw_segments((segments, spaced), piece, self.0),
-            Raw::Words(words) => encoder.encode_raw_words(words.finder(), piece, self.0),
+            Raw::Words(words) => encoder.encode_raw_words((words.finder(), normalizers), piece, self.0),
             Raw::Pieces(pieces) => {
                 encoder.encode_split(pieces.splitter(), piece, split_scratch.get_or_insert_default(), self.0)
             }

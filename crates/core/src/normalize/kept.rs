@@ -16,6 +16,32 @@ impl Normalizers {
         self.steps.iter().try_fold(c, |c, step| step.kept(c))
     }
 
+    /// The one character that a character becomes beside white space, whatever is on its other side. `None` where this
+    /// cannot be said, or where it becomes white space.
+    pub(crate) fn kept_beside_space(&self, c: char) -> Option<char> {
+        let kept = self.steps.iter().try_fold(c, |c, step| match step {
+            Step::Precompiled(map) => map.keeps_beside_space(c).then_some(c),
+            _ => step.kept(c),
+        });
+        kept.filter(|kept| !kept.is_whitespace())
+    }
+
+    /// Is this a mark that a step drops, whatever is around it, and which changes nothing beside it? False also where
+    /// this is not known.
+    pub(crate) fn drops_mark(&self, c: char) -> bool {
+        for step in &self.steps {
+            match step {
+                // Marks are put into another order among themselves.
+                Step::Form(form @ (Form::Nfd | Form::Nfkd), tables)
+                    if forms::has_marks_only(*form, *tables, c) => {}
+                Step::Replace(replace) if replace.of_one(c) == Some(c) => {}
+                Step::StripMarks => return is_combining_mark(c),
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// The maps of characters among the steps.
     pub(crate) fn maps(&self) -> impl Iterator<Item = &Charsmap> {
         self.steps.iter().filter_map(|step| match step {
@@ -85,6 +111,12 @@ impl Normalizers {
             }
         }
         Some(text)
+    }
+
+    /// Is the only step that of SentencePiece, and does it keep every character of this word? It may put a mark before
+    /// the word or after it. False also where this is not known.
+    pub(crate) fn keeps_word(&self, word: &str) -> bool {
+        matches!(&self.steps[..], [Step::SentencePiece(rules)] if rules.keeps(word))
     }
 
     /// Is a text left as it is, and each part of it? False also where this is not known.

@@ -6,8 +6,9 @@
 //! `sentencepiece`).
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::clusters::is_own_cluster;
+use super::clusters::{BesideSpace, is_own_cluster};
 use super::edit::{Edit, skip};
+use super::letters::{is_letter, may_follow_letter};
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};
 use crate::charsmap::Charsmap;
@@ -51,6 +52,23 @@ impl Precompiled {
     pub(super) fn mapped_alone(&self, c: char) -> Option<String> {
         let text = c.to_string();
         is_own_cluster(c).then(|| self.map.shortest(text.as_bytes()).map_or(text, str::to_owned))
+    }
+
+    /// Does the map keep this character beside white space, whatever is on its other side, unless that is in one cluster
+    /// with a letter after it?
+    ///
+    /// Such a character is no mark, so it is in one cluster with others only between two that are joined, and such a
+    /// cluster is mapped one character at a time.
+    pub(super) fn keeps_beside_space(&self, c: char) -> bool {
+        let is_apart = || {
+            let table = BesideSpace::get();
+            table.begins_after(c) && table.ends_before(c)
+        };
+        let is_jamo = matches!(u32::from(c), 0xA960..=0xA97F | 0xD7B0..=0xD7FF);
+        let mut buffer = [0; 4];
+        let text = c.encode_utf8(&mut buffer).as_bytes();
+        let begins_key = self.map.shortest(text).is_some() || self.map.goes_on(text);
+        !begins_key && !is_jamo && !may_follow_letter(c) && (is_letter(c) || is_apart())
     }
 
     pub(super) fn apply(

@@ -64,6 +64,7 @@ impl Replace {
     /// What a character becomes, if it is one character whatever is beside it.
     pub(super) fn of_one(&self, c: char) -> Option<char> {
         let is_ignored = match &self.pattern {
+            Compiled::Literal(literal) if literal.len() < c.len_utf8() => !literal.is_empty(),
             Compiled::Literal(literal) if literal.chars().eq([c]) => {
                 let mut content = self.content.chars();
                 return content.next().filter(|_| content.next().is_none());

@@ -99,6 +99,11 @@ impl SentencePiece {
         }
     }
 
+    /// Does every character of a word stay as it is?
+    pub(super) fn keeps(&self, word: &str) -> bool {
+        self.kept_length(word, 0, false) == word.len()
+    }
+
     pub(super) fn apply(
         &self,
         from: AlignedText<'_>,
@@ -109,7 +114,7 @@ impl SentencePiece {
         let mut at = 0;
         if self.remove_extra_whitespaces {
             while at < text.len()
-                && !self.keeps(text.as_bytes(), at)
+                && !self.keeps_at(text.as_bytes(), at)
                 && let (SPACE, length) = self.place(text, at)
             {
                 ticker.spend(8)?;
@@ -189,7 +194,7 @@ impl SentencePiece {
         let bytes = text.as_bytes();
         let mut end = at;
         while let Some(&byte) = bytes.get(end).filter(|_| end - at < MAX_KEPT) {
-            if self.keeps(bytes, end) {
+            if self.keeps_at(bytes, end) {
                 end += 1;
             } else if byte.is_ascii()
                 || is_tracked
@@ -206,7 +211,7 @@ impl SentencePiece {
 
     /// Is the character at `at` kept, as two bytes tell?
     #[inline]
-    fn keeps(&self, text: &[u8], at: usize) -> bool {
+    fn keeps_at(&self, text: &[u8], at: usize) -> bool {
         match self.first_bytes[usize::from(text[at])] {
             FirstByte::Kept => true,
             FirstByte::KeptBeforeAscii => text.get(at + 1).is_none_or(u8::is_ascii),

@@ -14,6 +14,16 @@ pub(crate) enum Between {
     Unknown,
 }
 
+/// The class of a character for all steps: [`CLASS_BITS`] for each, the first step in the lowest bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CharClass(u16);
+
+const CLASS_BITS: usize = 2;
+const CLASS_MASK: u8 = (1 << CLASS_BITS) - 1;
+
+/// The most steps that a class has bits for.
+const MOST_CLASSES: usize = 8;
+
 impl PreTokenizers {
     /// Is a text cut between these two characters, whatever surrounds them, and are the pretokens on either side
     /// those of that side alone? The first characters of a text may be changed, as they are if it begins there.
@@ -40,65 +50,105 @@ impl PreTokenizers {
 
     /// What all steps make of the place between these two characters, whatever surrounds them.
     pub(crate) fn between(&self, left: char, right: char) -> Between {
-        let mut steps = self.steps.iter().enumerate().map(|(number, step)| {
-            let between = step.between(left, right);
-            // The steps that follow see other characters.
-            let is_last = number + 1 == self.steps.len();
-            if between == Between::Nothing && !is_last && step.changes(left, right) {
-                Between::Unknown
-            } else {
-                between
+        self.first_known(|_, step| match step.class(left).zip(step.class(right)) {
+            Some((left, right)) => (step.between_classes(left, right), step.changes(left | right)),
+            None => (step.between_chars(left, right), false),
+        })
+    }
+
+    /// The class of a character, which is all that the steps look at when they cut. `None` if one looks at more.
+    pub(crate) fn class(&self, c: char) -> Option<CharClass> {
+        if self.steps.len() > MOST_CLASSES {
+            return None;
+        }
+        let mut steps = self.steps.iter().rev();
+        steps.try_fold(0, |class, step| Some(class << CLASS_BITS | u16::from(step.class(c)?))).map(CharClass)
+    }
+
+    /// As [`Self::between`], for two characters of these classes.
+    pub(crate) fn between_classes(&self, left: CharClass, right: CharClass) -> Between {
+        self.first_known(|number, step| {
+            let of = |class: CharClass| (class.0 >> (number * CLASS_BITS)) as u8 & CLASS_MASK;
+            let (left, right) = (of(left), of(right));
+            (step.between_classes(left, right), step.changes(left | right))
+        })
+    }
+
+    /// What the first step makes of a place that does not leave it alone. `of` says that of a step, given with its
+    /// number, and whether the step makes other characters of those beside the place.
+    #[inline]
+    fn first_known(&self, of: impl Fn(usize, &Step) -> (Between, bool)) -> Between {
+        for (number, step) in self.steps.iter().enumerate() {
+            match of(number, step) {
+                // The steps that follow see other characters.
+                (Between::Nothing, true) if number + 1 < self.steps.len() => return Between::Unknown,
+                (Between::Nothing, _) => {}
+                (between, _) => return between,
             }
-        });
-        steps.find(|between| *between != Between::Nothing).unwrap_or(Between::Nothing)
+        }
+        Between::Nothing
     }
 }
 
 impl Step {
-    fn between(&self, left: char, right: char) -> Between {
+    /// The class of a character for this step, below `1 << CLASS_BITS`. `None` if it cuts by more than classes.
+    fn class(&self, c: char) -> Option<u8> {
         match self {
-            Self::Split(split) => split.between(left, right),
-            Self::Characters(characters) => characters.between(left, right),
-            // A piece begins at each mark.
-            Self::Metaspace(step) if step.split && step.marks(right) => Between::Cut,
-            Self::Metaspace(_) | Self::PrefixSpace | Self::ByteAlphabet => Between::Nothing,
-            Self::Scripts(_) | Self::FixedLength(_) | Self::Hook(_) => Between::Unknown,
+            Self::Split(split) => match &split.pattern {
+                Compiled::Regex(_) => None,
+                Compiled::Char(of) => Some(u8::from(*of == c)),
+                Compiled::Literal(literal) => Some(u8::from(literal.contains(c))),
+            },
+            Self::Characters(characters) => Some(characters.class_of(c)),
+            Self::Metaspace(step) => Some(u8::from(step.marks(c))),
+            Self::ByteAlphabet => Some(u8::from(!c.is_ascii_graphic())),
+            Self::PrefixSpace => Some(0),
+            Self::Scripts(_) | Self::FixedLength(_) | Self::Hook(_) => None,
         }
     }
 
-    /// Does the step make other characters of these?
-    fn changes(&self, left: char, right: char) -> bool {
+    fn between_classes(&self, left: u8, right: u8) -> Between {
         match self {
-            Self::ByteAlphabet => !left.is_ascii_graphic() || !right.is_ascii_graphic(),
-            Self::Metaspace(step) => step.marks(left) || step.marks(right),
-            _ => false,
+            // The pattern is a literal, and these are its characters.
+            Self::Split(_) if left | right == 0 => Between::Nothing,
+            Self::Characters(characters) => characters.between(left, right),
+            // A piece begins at each mark.
+            Self::Metaspace(step) if step.split && right != 0 => Between::Cut,
+            Self::Metaspace(_) | Self::PrefixSpace | Self::ByteAlphabet => Between::Nothing,
+            Self::Split(_) | Self::Scripts(_) | Self::FixedLength(_) | Self::Hook(_) => Between::Unknown,
         }
+    }
+
+    /// As [`Self::between_classes`], where a step looks at more than classes.
+    fn between_chars(&self, left: char, right: char) -> Between {
+        match self {
+            Self::Split(split) => split.between(left, right),
+            _ => Between::Unknown,
+        }
+    }
+
+    /// Does the step make other characters of those of a class, or of two classes joined by `|`?
+    fn changes(&self, class: u8) -> bool {
+        matches!(self, Self::ByteAlphabet | Self::Metaspace(_)) && class != 0
     }
 }
 
 impl Split {
     fn between(&self, left: char, right: char) -> Between {
-        match &self.pattern {
-            Compiled::Regex(splitter) => {
-                let ignores = |c: char| splitter.ignores(c.encode_utf8(&mut [0; 4]));
-                match self.behavior {
-                    Behavior::Isolated if splitter.cuts_between(left, right) => Between::Cut,
-                    Behavior::Isolated if ignores(left) && ignores(right) => Between::Nothing,
-                    // What is in no match is dropped.
-                    Behavior::Removed if self.invert && splitter.cuts_between(left, right) => Between::Cut,
-                    _ => Between::Unknown,
-                }
-            }
-            Compiled::Char(c) if *c != left && *c != right => Between::Nothing,
-            Compiled::Literal(literal) if !literal.contains([left, right]) => Between::Nothing,
-            Compiled::Char(_) | Compiled::Literal(_) => Between::Unknown,
+        let Compiled::Regex(splitter) = &self.pattern else { return Between::Unknown };
+        let ignores = |c: char| splitter.ignores(c.encode_utf8(&mut [0; 4]));
+        match self.behavior {
+            Behavior::Isolated if splitter.cuts_between(left, right) => Between::Cut,
+            Behavior::Isolated if ignores(left) && ignores(right) => Between::Nothing,
+            // What is in no match is dropped.
+            Behavior::Removed if self.invert && splitter.cuts_between(left, right) => Between::Cut,
+            _ => Between::Unknown,
         }
     }
 }
 
 impl Characters {
-    fn between(&self, left: char, right: char) -> Between {
-        let [left, right] = [left, right].map(|c| self.class_of(c));
+    fn between(&self, left: u8, right: u8) -> Between {
         if Self::is_white(left) || Self::is_white(right) {
             return Between::Unknown;
         }

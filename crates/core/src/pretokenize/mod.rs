@@ -18,7 +18,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::between::Between;
+pub(crate) use self::between::{Between, CharClass};
 use self::characters::Characters;
 use self::metaspace::Metaspace;
 pub(crate) use self::only_splits::only_splits;

@@ -131,7 +131,7 @@ impl PretokenEncoder<'_, '_> {
     /// As [`Self::encode_split`], and those of the stages before the model.
     pub(in super::super) fn encode_raw_words<S: IdSink>(
         &mut self,
-        words: &WordFinder,
+        (words, normalizers): (&WordFinder, &Normalizers),
         piece: AlignedText<'_>,
         sink: &mut S,
     ) -> Result<()> {
@@ -139,7 +139,7 @@ impl PretokenEncoder<'_, '_> {
         self.batch.begin_text(text);
         let (mut found, mut from) = (WordSpans::default(), 0);
         while from < text.len() {
-            let next = words.next(piece.text, from, &mut found, self.ticker)?;
+            let next = words.next((piece.text, normalizers), from, &mut found, self.ticker)?;
             let (mut starts, mut ends) = found.get();
             while !ends.is_empty() {
                 let count = self.push_words(text, (starts, ends));
@@ -185,7 +185,7 @@ impl PretokenEncoder<'_, '_> {
         self.batch.begin_text(text);
         let (mut found, mut from) = (WordSpans::default(), 0);
         while from < text.len() {
-            let next = words.finder().next(piece.text, from, &mut found, self.ticker)?;
+            let next = words.finder().next((piece.text, normalizers), from, &mut found, self.ticker)?;
             let (mut starts, mut ends) = found.get();
             while let (Some(&start), Some(&end)) = (starts.first(), ends.first()) {
                 let count = if is_short_enough_to_cache(&text[self.batch.end..end]) {

@@ -10,13 +10,12 @@ use super::keys::{SEGMENT, is_cacheable, is_segment, is_short_enough_to_cache, k
 use super::static_table::StaticTable;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
-use crate::engine::raw::{RawPart, WordScratch};
+use crate::engine::raw::{RawPart, WordScratch, Words};
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::CanonicalMerges;
-use crate::model::unigram::Unigram;
+use crate::model::unigram::{MARK, Unigram};
 use crate::model::{Model, Scratch};
-use crate::normalize::Normalizers;
 use crate::span::Span;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
@@ -99,7 +98,7 @@ impl<'a> Speller<'a> {
                 segments.spell(missed, (self.model, self.vocabulary), scratch, ticker)
             }
             Some(RawPart::Word(words)) if let Some((unigram, _)) = words.raw.sums(self.model) => {
-                self.spell_summed((unigram, words.normalizers), missed, (scratch, word_scratch), ticker)
+                self.spell_summed((unigram, words), missed, (scratch, word_scratch), ticker)
             }
             Some(part) => self.spell_raw((part, missed), cache, (scratch, word_scratch), ticker),
         }
@@ -158,13 +157,33 @@ impl Speller<'_> {
         let mut ids = std::mem::take(&mut word_scratch.ids);
         let mut spell = |origins: Option<Origins<'_>>, ticker: &mut Ticker<'_>| {
             ids.clear();
-            part.for_each_pretoken((word, origins), word_scratch, ticker, &mut |pretoken, ticker| {
+            let mut append = |pretoken: &str, ticker: &mut Ticker<'_>| {
+                let cache = Some(&mut *cache).filter(|_| !is_cached || pretoken.len() < length);
+                self.append_ids(pretoken.as_bytes(), cache, scratch, ticker, &mut ids)
+            };
+            let words = match part {
+                RawPart::Word(words) if origins.is_none() => Some(words),
+                _ => None,
+            };
+            if let Some(words) = words
+                && let Some(pretokens) = words.plain_pretokens(word, &mut word_scratch.plain)
+            {
+                ticker.spend(word.len())?;
+                return pretokens.iter().try_for_each(|pretoken| append(pretoken, ticker));
+            }
+            let mut append_placed = |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
                 ticker.spend(pretoken.text.len())?;
-                let text = pretoken.text.as_bytes();
-                let cache = Some(&mut *cache).filter(|_| !is_cached || text.len() < length);
-                let appended = self.append_ids(text, cache, scratch, ticker, &mut ids);
-                appended.map_err(|error| placed(error, pretoken.origins))
-            })
+                append(pretoken.text, ticker).map_err(|error| placed(error, pretoken.origins))
+            };
+            match words {
+                Some(words) => words.for_each_by_stages(
+                    (word, Origins::Untracked),
+                    word_scratch,
+                    ticker,
+                    &mut append_placed,
+                ),
+                None => part.for_each_pretoken((word, origins), word_scratch, ticker, &mut append_placed),
+            }
         };
         let done = match spell(None, ticker) {
             // The origins were not tracked, so run the stages again for the position of the error.
@@ -178,20 +197,29 @@ impl Speller<'_> {
     /// Spells a word whose ids may depend on the words before it, as it is cached.
     fn spell_summed(
         self,
-        (unigram, normalizers): (&Unigram, &Normalizers),
+        (unigram, words): (&Unigram, Words<'_>),
         word: &[u8],
         (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let text = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
-        let word = AlignedText { text, origins: Origins::Untracked };
-        let word = normalizers.apply(word, &mut word_scratch.normalized, ticker)?;
+        let WordScratch { marked, normalized, .. } = word_scratch;
+        let kept = words.raw.finder().without_gap(text);
+        let word = if !kept.is_empty() && words.normalizers.keeps_word(kept) {
+            // The normalizer of such words puts a mark before each.
+            marked.clear();
+            marked.extend([MARK, kept]);
+            &*marked
+        } else {
+            let word = AlignedText { text, origins: Origins::Untracked };
+            words.normalizers.apply(word, normalized, ticker)?.text
+        };
         scratch.ids.clear();
-        if word.text.is_empty() {
+        if word.is_empty() {
             return Ok(());
         }
-        let (word, Scratch { ids, unigram: buffers, .. }) = (word.text.as_bytes(), scratch);
-        unigram.encode_word(word, self.vocabulary, buffers, ids, ticker)
+        let Scratch { ids, unigram: buffers, .. } = scratch;
+        unigram.encode_word(word.as_bytes(), self.vocabulary, buffers, ids, ticker)
     }
 
     /// Appends the ids of a pretoken of a word: from the static table, from the cache if there is one, or by the model.

@@ -77,7 +77,7 @@ pub(super) fn encode_words(
     let (bytes, level) = (piece.text.as_bytes(), cpu::level());
     let mut keys = [LookupKey::default(); BATCH];
     while from < bytes.len() {
-        let next = raw.finder().next(piece.text, from, &mut found, ticker)?;
+        let next = raw.finder().next((piece.text, normalizers), from, &mut found, ticker)?;
         if raw.finder().spans_cover_gaps() {
             last_end = found.cover_gaps(last_end);
         }

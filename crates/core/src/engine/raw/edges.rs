@@ -25,8 +25,8 @@ pub(super) const MARK: char = '\u{2581}';
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edges {
     kind: Kind,
-    /// Is the text split by a Metaspace alone, before its marks?
-    are_beside_marks: bool,
+    /// The mark before which a Metaspace splits the text, if nothing else does.
+    mark: Option<char>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +35,14 @@ enum Kind {
     /// The first step is a precompiled map, which replaces grapheme clusters: characters that are in no cluster with
     /// white space on that side.
     OfMap,
-    /// Printable ASCII and letters: there are steps before the map, so it sees what these make of the text. They are in
-    /// no cluster with white space after them either.
-    Letters,
+    /// There are steps before the map, so it sees what these make of the text: printable ASCII, letters, which are in no
+    /// cluster with white space after them either, and what is kept beside white space. A mark that is dropped is no
+    /// neighbour.
+    Kept,
 }
+
+/// The most marks beside a gap that are passed over.
+const MOST_MARKS: usize = 8;
 
 impl Edges {
     /// `None` if a stage may look across white space.
@@ -53,11 +57,9 @@ impl Edges {
                 if !replacement.is_ascii() && !is_letter(replacement) =>
             {
                 let kind = beside_marks(steps, normalizers, replacement)?;
-                Some(Self { kind, are_beside_marks: true })
+                Some(Self { kind, mark: Some(replacement) })
             }
-            _ if cuts_at_white_space(description) => {
-                Some(Self { kind: beside_dropped(steps)?, are_beside_marks: false })
-            }
+            _ if cuts_at_white_space(description) => Some(Self { kind: beside_dropped(steps)?, mark: None }),
             _ => None,
         }
     }
@@ -93,7 +95,7 @@ impl Edges {
                 !map.is_inside_key(byte) && (new == Some(" ") || (new.is_none() && byte == b' '))
             }),
         }
-        let edges = Self { kind: Kind::All, are_beside_marks: false };
+        let edges = Self { kind: Kind::All, mark: None };
         white.contains(&b' ').then_some((edges, white))
     }
 
@@ -105,27 +107,43 @@ impl Edges {
 
     /// Are gaps beside the marks that a Metaspace writes?
     pub(super) fn are_beside_marks(self) -> bool {
-        self.are_beside_marks
+        self.mark.is_some()
     }
 
-    /// May this character stand before a gap?
+    /// May the last character of this text stand before a gap? True for the start of a text.
     #[inline]
-    pub(super) fn contain_before(self, c: char) -> bool {
-        c.is_ascii_graphic() || is_letter(c) || self.by_clusters(c, BesideSpace::ends_before)
+    pub(super) fn end(self, text: &str, normalizers: &Normalizers) -> bool {
+        self.is_edge(text.chars().rev(), BesideSpace::ends_before, normalizers)
     }
 
-    /// May this character stand after a gap?
+    /// May the first character of this text stand after a gap? True for the end of a text.
     #[inline]
-    pub(super) fn contain_after(self, c: char) -> bool {
-        c.is_ascii_graphic() || is_letter(c) || self.by_clusters(c, BesideSpace::begins_after)
+    pub(super) fn begin(self, text: &str, normalizers: &Normalizers) -> bool {
+        self.is_edge(text.chars(), BesideSpace::begins_after, normalizers)
     }
 
-    fn by_clusters(self, c: char, is_apart: fn(&BesideSpace, char) -> bool) -> bool {
-        match self.kind {
-            Kind::All => true,
-            Kind::OfMap => is_apart(BesideSpace::get(), c),
-            Kind::Letters => false,
+    #[inline]
+    fn is_edge(
+        self,
+        mut chars: impl Iterator<Item = char>,
+        is_apart: fn(&BesideSpace, char) -> bool,
+        normalizers: &Normalizers,
+    ) -> bool {
+        for marks in 0..=MOST_MARKS {
+            match (self.kind, chars.next()) {
+                (Kind::All, _) => return true,
+                // Of marks alone nothing would remain.
+                (_, None) => return marks == 0,
+                (_, Some(c)) if c.is_ascii_graphic() || is_letter(c) => return true,
+                (Kind::OfMap, Some(c)) => return is_apart(BesideSpace::get(), c),
+                (Kind::Kept, Some(c)) if normalizers.drops_mark(c) => {}
+                (Kind::Kept, Some(c)) => {
+                    let kept = normalizers.kept_beside_space(c);
+                    return kept.is_some_and(|kept| Some(kept) != self.mark);
+                }
+            }
         }
+        false
     }
 
     /// Is each ideograph a word of its own? So it is if there are spaces around it before anything else looks at it.
@@ -180,7 +198,7 @@ fn beside_dropped(normalizers: &[Normalizer]) -> Option<Kind> {
                 if (regex == SPACES || regex == r"\s+") && content == " " => {}
             // Two maps: the second one sees the characters of the first.
             Normalizer::Precompiled(_) if changes_edges || kind != Kind::All => return None,
-            Normalizer::Precompiled(_) => kind = if number == 0 { Kind::OfMap } else { Kind::Letters },
+            Normalizer::Precompiled(_) => kind = if number == 0 { Kind::OfMap } else { Kind::Kept },
             _ => return None,
         }
     }
@@ -217,7 +235,7 @@ fn beside_marks(steps: &[Normalizer], normalizers: &Normalizers, mark: char) -> 
             _ => return None,
         }
     }
-    normalizers.maps().all(|map| keeps_edges(map, mark)).then_some(Kind::Letters)
+    normalizers.maps().all(|map| keeps_edges(map, mark)).then_some(Kind::Kept)
 }
 
 /// Does a map leave printable ASCII and letters, decomposed or not, something that neither begins nor ends with a space?

@@ -8,7 +8,7 @@ use tokenmill_kernels::planes::{ASCII_OFFSETS, bit_positions};
 
 use super::edges::Edges;
 use crate::error::Result;
-use crate::normalize::is_ideograph;
+use crate::normalize::{Normalizers, is_ideograph};
 use crate::watch::Ticker;
 
 /// The first ideograph is U+3400. Ideographs begin with this byte or a larger one.
@@ -70,13 +70,14 @@ impl WordFinder {
         &word[gap..]
     }
 
-    /// Finds the next words of a text. A word or white space must begin at `from`. Returns where to go on.
+    /// Finds the next words of a text, given with its normalizers. A word or white space must begin at `from`. Returns
+    /// where to go on.
     ///
     /// # Errors
     /// Those of the watch, which hears of the bytes of words as they are read, and of a run of white space at its end.
     pub(in crate::engine) fn next(
         &self,
-        text: &str,
+        (text, normalizers): (&str, &Normalizers),
         from: usize,
         found: &mut WordSpans,
         ticker: &mut Ticker<'_>,
@@ -92,7 +93,7 @@ impl WordFinder {
                 found.push_block(level, at, length, bits.white);
                 at += length;
             } else if self.is_white[usize::from(bytes[at])] {
-                let (end, is_gap) = self.white_space_at(text, at);
+                let (end, is_gap) = self.white_space_at((text, normalizers), at);
                 if is_gap {
                     found.end(at);
                 } else {
@@ -131,12 +132,7 @@ impl WordFinder {
     #[inline]
     fn known_block(&self, bytes: &[u8], at: usize, level: Level) -> Option<(usize, WordBits)> {
         let rest = &bytes[at..];
-        let first_unknown = match self.edges.are_all() {
-            true if self.isolates_ideographs => IDEOGRAPHS,
-            true => u8::MAX,
-            false => 0x80,
-        };
-        if rest[0] >= first_unknown {
+        if self.isolates_ideographs && rest[0] >= IDEOGRAPHS {
             return None;
         }
         let mut padded = [0; BLOCK];
@@ -157,40 +153,38 @@ impl WordFinder {
             true if self.isolates_ideographs => until(bits.high),
             true => length,
             false => {
-                let known = until(!(bits.white | bits.graphic));
-                // White space at the start or the end of the block has a neighbour outside of it.
-                let follows_edge = at == 0 || bytes[at - 1].is_ascii_graphic();
-                if known == 0 || (bits.white & 1 == 1 && !follows_edge) {
-                    0
-                } else if at + known == bytes.len() {
-                    known
-                } else {
-                    let white_at_end = (bits.white << (BLOCK - known)).leading_ones() as usize;
-                    known - known.min(white_at_end)
+                // White space is certainly a gap between characters that certainly are edges.
+                let unsure = !(bits.white | bits.graphic);
+                let follows_unsure = at > 0 && !bytes[at - 1].is_ascii_graphic();
+                let after_unsure = bits.white & (unsure << 1 | u64::from(follows_unsure));
+                let known = until(after_unsure | (unsure & (bits.white << 1)));
+                if known == 0 || at + known == bytes.len() {
+                    return known;
                 }
+                // What follows the white space at the end is not known.
+                let white_at_end = (bits.white << (BLOCK - known)).leading_ones() as usize;
+                known - known.min(white_at_end)
             }
         }
     }
 
     /// Where the white space at `at` ends, and whether it is a gap between words. At the end of `text` it is, if an edge is
     /// before it: since no key of a map begins with white space, the text before does not depend on what follows.
-    fn white_space_at(&self, text: &str, at: usize) -> (usize, bool) {
+    fn white_space_at(&self, (text, normalizers): (&str, &Normalizers), at: usize) -> (usize, bool) {
         let is_white = |&&byte: &&u8| self.is_white[usize::from(byte)];
         let end = at + text.as_bytes()[at..].iter().take_while(is_white).count();
-        let is_gap = self.edges.are_all()
-            || (text[..at].chars().next_back().is_none_or(|c| self.edges.contain_before(c))
-                && text[end..].chars().next().is_none_or(|c| self.edges.contain_after(c)));
+        let is_gap = self.edges.end(&text[..at], normalizers) && self.edges.begin(&text[end..], normalizers);
         (end, is_gap)
     }
 
     /// The first place inside a text, from a byte on, where a gap begins.
-    pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+    pub(super) fn safe_cut(&self, (text, normalizers): (&str, &Normalizers), from: usize) -> Option<usize> {
         let is_white = |byte: u8| self.is_white[usize::from(byte)];
         let bytes = text.as_bytes();
         let mut at = from.max(1);
         loop {
             at += bytes.get(at..)?.iter().position(|&byte| is_white(byte))?;
-            let (end, is_gap) = self.white_space_at(text, at);
+            let (end, is_gap) = self.white_space_at((text, normalizers), at);
             // If the white space began before `from`, its start is no longer in question.
             if is_gap && !is_white(bytes[at - 1]) {
                 return Some(at);

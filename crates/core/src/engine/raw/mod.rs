@@ -6,6 +6,7 @@
 //! `segments` is for models that take a text as one pretoken and change only its spaces; `words` is for
 //! pre-tokenizers that cut at white space, `edges` says beside which characters, `finder` finds them, and `plain` splits most of the words
 //! that miss; `pieces` is for pre-tokenizers that split, and then do more. A tokenizer has segments, words, pieces, or none of them.
+mod ascii_cuts;
 mod edges;
 mod finder;
 mod pieces;
@@ -145,11 +146,11 @@ impl Raw {
         }
     }
 
-    /// The first place inside a text, from a byte on, where it may be cut.
-    pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+    /// The first place inside a text, from a byte on, where it may be cut. The normalizers are those of the text.
+    pub(super) fn safe_cut(&self, (text, normalizers): (&str, &Normalizers), from: usize) -> Option<usize> {
         match self {
             Self::Segments(segments) => segments.safe_cut(text, from),
-            Self::Words(words) => words.finder().safe_cut(text, from),
+            Self::Words(words) => words.finder().safe_cut((text, normalizers), from),
             Self::Pieces(pieces) => pieces.splitter().safe_cut(text, from),
         }
     }

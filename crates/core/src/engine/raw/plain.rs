@@ -3,9 +3,10 @@
 //! In: a word that missed the cache. Out: its pretokens, from tables, without running the normalizers and
 //! pre-tokenizers. They must be the pretokens that these stages give; a word for which that is not known is left to
 //! them.
+use super::ascii_cuts::{AsciiCuts, NormalizedWord, SHORT};
 use crate::description::{Behavior, Description, PreTokenizer, PrependScheme};
 use crate::normalize::Normalizers;
-use crate::pretokenize::{Between, PreTokenizers};
+use crate::pretokenize::{Between, CharClass, PreTokenizers};
 
 /// The stages before the model as tables: what a character is normalized to, and where two characters are cut.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(in crate::engine) struct PlainWords {
     normalized: [u8; 128],
     /// By two normalized ASCII characters: are they cut?
     between: Box<[[Between; 128]; 128]>,
+    /// Cuts short words of ASCII at once.
+    ascii: Option<AsciiCuts>,
     /// The mark that is put before every word, if any. If there is one, words with cuts are left to the stages.
     prefix: String,
     /// Can non-ASCII characters be normalized one at a time? With a precompiled map, those that are clusters of their
@@ -23,7 +26,7 @@ pub(in crate::engine) struct PlainWords {
 
 /// The pretokens of a word.
 #[derive(Debug)]
-pub(super) struct PlainPretokens<'a> {
+pub(in crate::engine) struct PlainPretokens<'a> {
     text: &'a str,
     /// Where each ends in `text`.
     ends: &'a [usize],
@@ -31,7 +34,7 @@ pub(super) struct PlainPretokens<'a> {
 
 /// Buffers for the pretokens of a word. It also remembers normalized characters between words.
 #[derive(Debug, Default)]
-pub(super) struct PlainScratch {
+pub(in crate::engine) struct PlainScratch {
     text: String,
     ends: Vec<usize>,
     normalized: Vec<NormalizedChar>,
@@ -41,19 +44,32 @@ pub(super) struct PlainScratch {
 #[derive(Debug, Clone, Copy)]
 struct NormalizedChar {
     of: char,
-    /// [`UNKNOWN`] if the form depends on neighbours, or is longer than [`LONGEST`] bytes.
-    length: u8,
-    bytes: [u8; LONGEST],
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// One character, as nearly always.
+    One(FormChar),
+    /// None or several: the first bytes of these, as many as the number says.
+    Several(u8, [u8; LONGEST]),
+    /// Depends on neighbours, is longer than [`LONGEST`] bytes, or is left to the stages.
+    Unknown,
+}
+
+/// A character of a normalized form, and what is known of its cuts.
+#[derive(Debug, Clone, Copy)]
+struct FormChar {
+    c: char,
+    class: Option<CharClass>,
+    /// What is made of the place between two characters of its class.
+    in_class: Between,
 }
 
 const LONGEST: usize = 7;
-const UNKNOWN: u8 = u8::MAX;
-
-/// The most bytes of an ASCII word that is normalized and cut in one loop: the cuts are the bits of a word.
-const SHORT: usize = 64;
 
 /// Entries of the direct-mapped table of normalized characters.
-const REMEMBERED: usize = 1 << 9;
+const REMEMBERED: usize = 1 << 12;
 
 /// A non-ASCII letter that no normal form changes.
 const LETTER: char = 'ж';
@@ -61,7 +77,7 @@ const LETTER: char = 'ж';
 impl<'a> PlainPretokens<'a> {
     /// The pretokens in order.
     #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = &'a str> {
+    pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = &'a str> {
         let (text, mut start) = (self.text, 0);
         self.ends.iter().map(move |&end| &text[std::mem::replace(&mut start, end)..end])
     }
@@ -73,24 +89,6 @@ impl PlainScratch {
         self.text.capacity()
             + self.ends.capacity() * size_of::<usize>()
             + self.normalized.capacity() * size_of::<NormalizedChar>()
-    }
-
-    /// The normalized form of a non-ASCII character; `None` if it depends on neighbours, or is too long.
-    fn normalized(&mut self, c: char, normalizers: &Normalizers) -> Option<NormalizedChar> {
-        if self.normalized.is_empty() {
-            self.normalized = vec![NormalizedChar { of: '\0', length: 0, bytes: [0; LONGEST] }; REMEMBERED];
-        }
-        let entry = &mut self.normalized[u32::from(c) as usize % REMEMBERED];
-        if entry.of != c {
-            *entry = NormalizedChar { of: c, length: UNKNOWN, bytes: [0; LONGEST] };
-            if let Some(text) = normalizers.normalized_alone(c)
-                && let Some(bytes) = entry.bytes.get_mut(..text.len())
-            {
-                bytes.copy_from_slice(text.as_bytes());
-                entry.length = text.len() as u8;
-            }
-        }
-        Some(*entry).filter(|entry| entry.length != UNKNOWN)
     }
 }
 
@@ -130,7 +128,8 @@ impl PlainWords {
             }
         }
         let takes_non_ascii = normalizers.normalized_alone(LETTER).is_some();
-        Some(Self { normalized, between, prefix, takes_non_ascii })
+        let ascii = AsciiCuts::new(&normalized, &between);
+        Some(Self { normalized, between, ascii, prefix, takes_non_ascii })
     }
 
     /// Is nothing put before a word?
@@ -160,80 +159,100 @@ impl PlainWords {
         scratch: &'a mut PlainScratch,
     ) -> Option<PlainPretokens<'a>> {
         scratch.ends.clear();
-        if word.len() <= SHORT && word.is_ascii() {
-            return self.split_ascii(word, scratch);
+        if let Some(ascii) = &self.ascii
+            && word.len() <= SHORT
+            && word.is_ascii()
+        {
+            return self.split_ascii(ascii, word, scratch);
         }
-        scratch.text.clear();
-        scratch.text.push_str(&self.prefix);
+        let PlainScratch { text, ends, normalized } = scratch;
+        text.clear();
+        text.push_str(&self.prefix);
+        if normalized.is_empty() {
+            normalized.resize(REMEMBERED, NormalizedChar { of: '\0', form: Form::Unknown });
+        }
         let mut left = None;
         for c in word.chars() {
-            let is_known = match self.normalized.get(c as usize) {
-                Some(0) => false,
-                Some(&normalized) => self.push(char::from(normalized), stages.1, &mut left, scratch),
-                None => self.takes_non_ascii && self.push_non_ascii(c, stages, &mut left, scratch),
+            let entry = &mut normalized[u32::from(c) as usize % REMEMBERED];
+            if entry.of != c {
+                *entry = NormalizedChar { of: c, form: self.form(c, stages) };
+            }
+            let is_known = match entry.form {
+                Form::One(form) => self.push(form, stages.1, &mut left, (text, ends)),
+                Form::Several(length, bytes) => {
+                    let form = std::str::from_utf8(&bytes[..usize::from(length)]).unwrap_or_default();
+                    let mut chars = form.chars().map(|c| FormChar::new(c, stages.1));
+                    chars.all(|form| self.push(form, stages.1, &mut left, (text, ends)))
+                }
+                Form::Unknown => false,
             };
             if !is_known {
                 return None;
             }
         }
-        scratch.ends.push(scratch.text.len());
-        left.map(|_| PlainPretokens { text: &scratch.text, ends: &scratch.ends })
+        ends.push(text.len());
+        left.map(|_| PlainPretokens { text, ends })
+    }
+
+    /// The normalized form of a character in a word.
+    fn form(&self, c: char, (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers)) -> Form {
+        let of_one = |c: char| match c {
+            c if self.is_plain(c) => Form::One(FormChar::new(c, pre_tokenizers)),
+            _ => Form::Unknown,
+        };
+        match self.normalized.get(c as usize) {
+            Some(0) => return Form::Unknown,
+            Some(&normalized) => return of_one(char::from(normalized)),
+            None if !self.takes_non_ascii => return Form::Unknown,
+            None => {}
+        }
+        let Some(text) = normalizers.normalized_alone(c) else { return Form::Unknown };
+        let mut chars = text.chars();
+        if let (Some(first), None) = (chars.next(), chars.next()) {
+            return of_one(first);
+        }
+        let mut bytes = [0; LONGEST];
+        match bytes.get_mut(..text.len()) {
+            Some(place) if text.chars().all(|c| self.is_plain(c)) => {
+                place.copy_from_slice(text.as_bytes());
+                Form::Several(text.len() as u8, bytes)
+            }
+            _ => Form::Unknown,
+        }
+    }
+
+    /// Is a normalized character neither white space nor in the mark before a word?
+    fn is_plain(&self, c: char) -> bool {
+        !c.is_whitespace() && !self.prefix.contains(c)
     }
 
     /// As [`Self::split`], for an ASCII word of at most [`SHORT`] bytes.
     #[inline]
-    fn split_ascii<'a>(&self, word: &'a str, scratch: &'a mut PlainScratch) -> Option<PlainPretokens<'a>> {
-        let of = |byte: u8| self.normalized[usize::from(byte & 0x7F)];
-        let mut left = of(*word.as_bytes().first()?);
-        if left == 0 {
+    fn split_ascii<'a>(
+        &self,
+        ascii: &AsciiCuts,
+        word: &'a str,
+        scratch: &'a mut PlainScratch,
+    ) -> Option<PlainPretokens<'a>> {
+        let NormalizedWord { bytes, is_changed, mut cuts } = ascii.split(word.as_bytes())?;
+        if word.is_empty() || (cuts != 0 && !self.prefix.is_empty()) {
             return None;
         }
-        let mut buffer = [0; SHORT];
-        // Bit `i` is about the place before byte `i`. Bit 0 has no meaning.
-        let (mut cuts, mut unknown, mut changes) = (0_u64, 0_u64, 0);
-        for (i, (place, &byte)) in buffer.iter_mut().zip(word.as_bytes()).enumerate() {
-            let normalized = of(byte);
-            let between = self.between[usize::from(left & 0x7F)][usize::from(normalized & 0x7F)];
-            cuts |= u64::from(between == Between::Cut) << i;
-            unknown |= u64::from(between == Between::Unknown) << i;
-            changes |= normalized ^ byte;
-            (*place, left) = (normalized, normalized);
-        }
-        cuts &= !1;
-        if unknown & !1 != 0 || (cuts != 0 && !self.prefix.is_empty()) {
-            return None;
-        }
-        let text = if changes == 0 && self.prefix.is_empty() {
-            word
+        let PlainScratch { text, ends, .. } = scratch;
+        let text = if is_changed || !self.prefix.is_empty() {
+            text.clear();
+            text.push_str(&self.prefix);
+            text.push_str(std::str::from_utf8(&bytes[..word.len()]).ok()?);
+            &*text
         } else {
-            scratch.text.clear();
-            scratch.text.push_str(&self.prefix);
-            scratch.text.push_str(std::str::from_utf8(&buffer[..word.len()]).ok()?);
-            &scratch.text
+            word
         };
         while cuts != 0 {
-            scratch.ends.push(cuts.trailing_zeros() as usize);
+            ends.push(cuts.trailing_zeros() as usize);
             cuts &= cuts - 1;
         }
-        scratch.ends.push(text.len());
-        Some(PlainPretokens { text, ends: &scratch.ends })
-    }
-
-    /// Pushes the normalized form of a non-ASCII character, as [`Self::push`].
-    fn push_non_ascii(
-        &self,
-        c: char,
-        (normalizers, pre_tokenizers): (&Normalizers, &PreTokenizers),
-        left: &mut Option<char>,
-        scratch: &mut PlainScratch,
-    ) -> bool {
-        let Some(form) = scratch.normalized(c, normalizers) else { return false };
-        let form = form.bytes.get(..usize::from(form.length)).map(std::str::from_utf8);
-        let Some(Ok(form)) = form else { return false };
-        form.chars().all(|c| {
-            let is_plain = !c.is_whitespace() && !self.prefix.contains(c);
-            is_plain && self.push(c, pre_tokenizers, left, scratch)
-        })
+        ends.push(text.len());
+        Some(PlainPretokens { text, ends })
     }
 
     /// Pushes a normalized character after `left`, the one before it, which it replaces. If there is a cut between
@@ -241,26 +260,42 @@ impl PlainWords {
     #[inline]
     fn push(
         &self,
-        c: char,
+        right: FormChar,
         pre_tokenizers: &PreTokenizers,
-        left: &mut Option<char>,
-        scratch: &mut PlainScratch,
+        left: &mut Option<FormChar>,
+        (text, ends): (&mut String, &mut Vec<usize>),
     ) -> bool {
-        let between = match *left {
+        let between = match left.replace(right) {
             None => Between::Nothing,
-            Some(left) => match self.between.get(left as usize) {
-                Some(row) if c.is_ascii() => row[c as usize],
-                _ => pre_tokenizers.between(left, c),
-            },
+            Some(left) => self.between(left, right, pre_tokenizers),
         };
         match between {
             Between::Nothing => {}
-            Between::Cut if self.prefix.is_empty() => scratch.ends.push(scratch.text.len()),
+            Between::Cut if self.prefix.is_empty() => ends.push(text.len()),
             Between::Cut | Between::Unknown => return false,
         }
-        scratch.text.push(c);
-        *left = Some(c);
+        text.push(right.c);
         true
+    }
+
+    /// What is made of the place between two normalized characters.
+    #[inline]
+    fn between(&self, left: FormChar, right: FormChar, pre_tokenizers: &PreTokenizers) -> Between {
+        match (left.class, right.class) {
+            // A step of normalization may join two characters of ASCII.
+            _ if left.c.is_ascii() && right.c.is_ascii() => self.between[left.c as usize][right.c as usize],
+            (Some(left), Some(class)) if left == class => right.in_class,
+            (Some(left), Some(right)) => pre_tokenizers.between_classes(left, right),
+            _ => pre_tokenizers.between(left.c, right.c),
+        }
+    }
+}
+
+impl FormChar {
+    fn new(c: char, pre_tokenizers: &PreTokenizers) -> Self {
+        let class = pre_tokenizers.class(c);
+        let in_class = class.map_or(Between::Unknown, |class| pre_tokenizers.between_classes(class, class));
+        Self { c, class, in_class }
     }
 }
 

@@ -9,7 +9,9 @@ use super::plain::PlainScratch;
 pub(in crate::engine) struct WordScratch {
     pub(in crate::engine) normalized: [Rewritten; 2],
     pub(in crate::engine) pretokenized: Vec<Rewritten>,
-    pub(super) plain: PlainScratch,
+    /// A word with the mark before it.
+    pub(in crate::engine) marked: String,
+    pub(in crate::engine) plain: PlainScratch,
     pub(in crate::engine) ids: Vec<TokenId>,
 }
 
@@ -17,6 +19,6 @@ impl WordScratch {
     /// Heap bytes held.
     pub(in crate::engine) fn memory(&self) -> usize {
         let texts: usize = self.normalized.iter().chain(&self.pretokenized).map(Rewritten::memory).sum();
-        texts + self.plain.memory() + self.ids.capacity() * size_of::<TokenId>()
+        texts + self.marked.capacity() + self.plain.memory() + self.ids.capacity() * size_of::<TokenId>()
     }
 }

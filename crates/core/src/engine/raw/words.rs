@@ -20,7 +20,7 @@ use crate::watch::{Ticker, Unwatched};
 
 use super::edges::{Edges, white_space};
 use super::finder::{Gap, WordFinder};
-use super::plain::PlainWords;
+use super::plain::{PlainPretokens, PlainScratch, PlainWords};
 use super::scratch::WordScratch;
 
 /// How the words of a text are found and split.
@@ -128,18 +128,16 @@ impl Words<'_> {
         emit: &mut Emit<'_>,
     ) -> Result<()> {
         let origins = origins.unwrap_or(Origins::Untracked);
-        let kept = self.raw.finder.without_gap(word);
-        if let Some(plain) = &self.raw.plain
-            && match origins {
-                Origins::Untracked => true,
-                // Each byte of such a word becomes one byte.
-                Origins::Same(_) => word.is_ascii() && plain.adds_nothing(),
-                Origins::Mapped { .. } => false,
+        let may_be_plain = match origins {
+            Origins::Untracked => true,
+            // Each byte of such a word becomes one byte.
+            Origins::Same(_) => {
+                word.is_ascii() && self.raw.plain.as_ref().is_some_and(|plain| plain.adds_nothing())
             }
-            && let Some(pretokens) =
-                plain.split(kept, (self.normalizers, self.pre_tokenizers), &mut scratch.plain)
-        {
-            let mut at = word.len() - kept.len();
+            Origins::Mapped { .. } => false,
+        };
+        if may_be_plain && let Some(pretokens) = self.plain_pretokens(word, &mut scratch.plain) {
+            let mut at = word.len() - self.raw.finder.without_gap(word).len();
             return pretokens.iter().try_for_each(|text| {
                 let span = Span::new(at, at + text.len());
                 at = span.end;
@@ -149,8 +147,22 @@ impl Words<'_> {
         self.for_each_by_stages((word, origins), scratch, ticker, emit)
     }
 
+    /// The pretokens of a plain word, whose origins are not asked for; `None` for other words.
+    #[inline]
+    pub(in crate::engine) fn plain_pretokens<'p>(
+        self,
+        word: &'p str,
+        scratch: &'p mut PlainScratch,
+    ) -> Option<PlainPretokens<'p>> {
+        let kept = self.raw.finder.without_gap(word);
+        self.raw.plain.as_ref()?.split(kept, (self.normalizers, self.pre_tokenizers), scratch)
+    }
+
     /// As [`Self::for_each_pretoken`], by the stages.
-    fn for_each_by_stages(
+    ///
+    /// # Errors
+    /// As [`Self::for_each_pretoken`].
+    pub(in crate::engine) fn for_each_by_stages(
         self,
         (word, origins): (&str, Origins<'_>),
         scratch: &mut WordScratch,

@@ -24,4 +24,4 @@ pub use model::Unigram;
 pub use nbest::MAX_PATHS;
 pub(crate) use running_sum::{RunningSum, SumScratch};
 pub use scratch::UnigramScratch;
-pub(crate) use words::WordSums;
+pub(crate) use words::{MARK, WordSums};

@@ -26,7 +26,7 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 /// Stands for each space in the text that the model reads. Words begin with it.
-pub(super) const MARK: &str = "\u{2581}";
+pub(crate) const MARK: &str = "\u{2581}";
 
 /// The longest word, in bytes as the model reads it, that may be settled.
 const LONGEST_SETTLED: u16 = 256;
@@ -116,22 +116,24 @@ impl Unigram {
             let output = Output { ids, ends: None };
             return self.spell(word, PathKind::Best, |end| last[end], vocabulary, output, ticker);
         }
-        let (mut spelled, mut scores) = (Vec::new(), Vec::new());
-        if is_settled {
-            let output = Output { ids: &mut spelled, ends: None };
-            self.spell(word, PathKind::Best, |end| last[end], vocabulary, output, ticker)?;
-            scores.extend(self.path(word, last).map(|edge| (self.score(edge) as f32).to_bits()));
-            scores.reverse();
-        }
-        let text = word.chunks(4).map(|bytes| {
+        let start = ids.len();
+        try_alloc::extend(ids, &[ESCAPE, to_u32(word.len()), 0, 0])?;
+        ids.extend(word.chunks(4).map(|bytes| {
             let mut four = [0; 4];
             four[..bytes.len()].copy_from_slice(bytes);
             u32::from_le_bytes(four)
-        });
-        try_alloc::extend(ids, &[ESCAPE, to_u32(word.len()), to_u32(spelled.len()), to_u32(scores.len())])?;
-        ids.extend(text);
-        try_alloc::extend(ids, &spelled)?;
-        Ok(try_alloc::extend(ids, &scores)?)
+        }));
+        if is_settled {
+            let spelled = ids.len();
+            let output = Output { ids, ends: None };
+            self.spell(word, PathKind::Best, |end| last[end], vocabulary, output, ticker)?;
+            let scored = ids.len();
+            ids.extend(self.path(word, last).map(|edge| (self.score(edge) as f32).to_bits()));
+            ids[scored..].reverse();
+            let counts = [scored - spelled, ids.len() - scored].map(to_u32);
+            ids[start + 2..start + HEADER].copy_from_slice(&counts);
+        }
+        Ok(())
     }
 
     /// The edges of a path that is given backwards, the last one first.

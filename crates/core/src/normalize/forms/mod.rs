@@ -9,6 +9,8 @@
 mod form;
 mod tables;
 
+use unicode_normalization_alignments::char::is_combining_mark;
+
 use self::tables::{Class, Data};
 use super::edit::{Edit, skip};
 use super::outcome::Outcome;
@@ -76,6 +78,13 @@ pub(super) fn begins_apart(form: Form, tables: UnicodeTables, c: char) -> bool {
     let mut first = None;
     data.decompose(c, |c| first = first.or(Some(data.combining_class(c))));
     first == Some(0)
+}
+
+/// Is a character decomposed into combining marks alone?
+pub(super) fn has_marks_only(form: Form, tables: UnicodeTables, c: char) -> bool {
+    let mut are_marks = true;
+    Data::new(form, tables).decompose(c, |c| are_marks &= is_combining_mark(c));
+    are_marks
 }
 
 /// A character of a cluster, and the bytes of the cluster that it stands for.

@@ -1,5 +1,6 @@
 //! Parts that are looked up as they come against all stages.
 mod long_words;
+mod marks;
 mod pieces;
 mod segments;
 mod sums;
