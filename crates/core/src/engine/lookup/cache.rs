@@ -221,7 +221,7 @@ impl PretokenCache {
 
     /// The ids that are stored outside the table.
     #[inline]
-    pub(super) fn spilled_ids(&self) -> &[TokenId] {
+    pub(in super::super) fn spilled_ids(&self) -> &[TokenId] {
         &self.ids
     }
 

@@ -4,11 +4,11 @@
 //! of pretokens that all stages give. Normalizers change the length of a word, so the lengths of its tokens do not say
 //! where they are in it. So a cache has for each word its ids, each with its span in the word.
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::short_table::{self, lookup::LookupKey};
+use tokenmill_kernels::short_table::{self, INLINE, lookup::LookupKey};
 use tokenmill_kernels::try_alloc;
 
 use super::spans::{Encoding, Spans};
-use crate::aligned::AlignedText;
+use crate::aligned::{AlignedText, Origins};
 use crate::engine::Stages;
 use crate::engine::lookup::{PretokenCache, is_cacheable, key_of_long_word};
 use crate::engine::pipeline::Run;
@@ -39,6 +39,12 @@ struct SpanInWord {
 /// stands for text other than its token's, as the unknown token does. The cache does not keep that text: where it is
 /// needed, the word is spelled again.
 const HAS_SURFACE: u32 = 1 << 24;
+
+/// A flag in the packed first [`SpanInWord`] of each cached word, and in no other.
+const BEGINS_WORD: u32 = 1 << 25;
+
+/// The numbers that the words of a batch may have, if none of them has very many tokens.
+const NUMBERS: usize = 2 * BATCH * INLINE;
 
 impl SpanInWord {
     /// `None` if the numbers are too large.
@@ -75,7 +81,7 @@ pub(super) fn encode_words(
     let words = Words { raw, normalizers, pre_tokenizers };
     let (mut found, mut items, mut from, mut last_end) = (WordSpans::default(), Vec::new(), 0, 0);
     let (bytes, level) = (piece.text.as_bytes(), cpu::level());
-    let mut keys = [LookupKey::default(); BATCH];
+    let (mut keys, mut numbers) = ([LookupKey::default(); BATCH], [0; NUMBERS]);
     while from < bytes.len() {
         let next = raw.finder().next((piece.text, normalizers), from, &mut found, ticker)?;
         if raw.finder().spans_cover_gaps() {
@@ -87,7 +93,20 @@ pub(super) fn encode_words(
             prefetch_words(cache, level, bytes, (starts, ends), keys);
             spans.reserve(BATCH)?;
             let mut missed = 0;
-            for (&LookupKey { key, hash, end }, &start) in keys.iter().zip(starts) {
+            let mut at = 0;
+            while at < keys.len() {
+                // The text of a pretoken is kept with its number: such words are looked up one by one.
+                if let Origins::Same(base) = piece.origins
+                    && !spans.keeps_words
+                {
+                    at +=
+                        spans.push_hits((cache, level), (&keys[at..], &starts[at..]), base, &mut numbers)?;
+                }
+                let (Some(&LookupKey { key, hash, end }), Some(&start)) = (keys.get(at), starts.get(at))
+                else {
+                    break;
+                };
+                at += 1;
                 let value = if is_cacheable(key) { cache.get(key, hash) } else { None };
                 let hit = value.as_ref().and_then(|value| cache.ids_of(value, &bytes[start..end]));
                 if let Some(items) = hit
@@ -157,14 +176,6 @@ impl Spans<'_> {
             let SpanInWord { start, end, .. } = SpanInWord::of(packed);
             Span { start: at + usize::from(start), end: at + usize::from(end) }
         };
-        // Most words are one token. Without this, offsets of English take 1.04 times as long.
-        if let &[[id, packed]] = pairs
-            && !self.keeps_words
-        {
-            self.encoding.ids.push(id);
-            self.encoding.byte_offsets.push(span_of(packed));
-            return Ok(());
-        }
         for &[id, packed] in pairs {
             // The number of the pretoken is that of the one that began last.
             self.word +=
@@ -172,6 +183,31 @@ impl Spans<'_> {
             self.push_numbered(id, span_of(packed), self.word - u32::from(!self.is_pretokenized));
         }
         Ok(())
+    }
+
+    /// Appends words that are in the cache, up to the first that is not found at once; returns how many. They begin at
+    /// these places of a text that begins at byte `base` of the caller's. `numbers` is a buffer.
+    fn push_hits(
+        &mut self,
+        (cache, level): (&PretokenCache, Level),
+        (keys, starts): (&[LookupKey], &[usize]),
+        base: usize,
+        numbers: &mut [u32; NUMBERS],
+    ) -> Result<usize> {
+        let hits = cache.table().emit_hits(level, keys, cache.spilled_ids(), numbers);
+        let (pairs, _) = numbers[..hits.ids].as_chunks::<2>();
+        self.reserve(pairs.len() + BATCH)?;
+        let Encoding { ids, byte_offsets, .. } = &mut self.encoding;
+        ids.extend(pairs.iter().map(|&[id, _]| id));
+        let (mut starts, mut at) = (starts.iter(), base);
+        byte_offsets.extend(pairs.iter().map(|&[_, packed]| {
+            if packed & BEGINS_WORD != 0 {
+                at = base + starts.next().map_or(0, |start| *start);
+            }
+            let SpanInWord { start, end, .. } = SpanInWord::of(packed);
+            Span { start: at + usize::from(start), end: at + usize::from(end) }
+        }));
+        Ok(hits.keys)
     }
 
     /// Spells a word by the stages, and writes it into `items` as the cache has it. Returns false if it cannot be
@@ -200,10 +236,8 @@ impl Spans<'_> {
             }
             Ok(())
         })?;
-        if self.surfaces_seen > spelled
-            && let Some(first) = items.get_mut(1)
-        {
-            *first |= HAS_SURFACE;
+        if let Some(first) = items.get_mut(1) {
+            *first |= BEGINS_WORD | if self.surfaces_seen > spelled { HAS_SURFACE } else { 0 };
         }
         // A pretoken without tokens may come last.
         Ok(fits && pretoken_delta == 0)

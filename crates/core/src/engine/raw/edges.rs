@@ -129,11 +129,9 @@ impl Edges {
         is_apart: fn(&BesideSpace, char) -> bool,
         normalizers: &Normalizers,
     ) -> bool {
-        for marks in 0..=MOST_MARKS {
+        for _ in 0..=MOST_MARKS {
             match (self.kind, chars.next()) {
-                (Kind::All, _) => return true,
-                // Of marks alone nothing would remain.
-                (_, None) => return marks == 0,
+                (Kind::All, _) | (_, None) => return true,
                 (_, Some(c)) if c.is_ascii_graphic() || is_letter(c) => return true,
                 (Kind::OfMap, Some(c)) => return is_apart(BesideSpace::get(), c),
                 (Kind::Kept, Some(c)) if normalizers.drops_mark(c) => {}
