@@ -7,8 +7,23 @@ use super::letters::is_letter;
 /// Is a character a grapheme cluster of its own between any others of which this is true? Not known for control
 /// characters.
 pub(super) fn is_own_cluster(c: char) -> bool {
-    // A character that joins others of its kind only is found by standing twice.
-    is_letter(c) || (!c.is_control() && format!("a{c}{c}a").graphemes(true).count() == 4)
+    match c {
+        _ if is_letter(c) => true,
+        _ if c.is_control() => false,
+        // Parts of a syllable of Hangul, and flags beyond U+FFFF, join others of their kind alone.
+        _ if is_jamo(c) || c > '\u{FFFF}' => stands_alone_twice(c),
+        _ => BesideSpace::get().begins_after(c) && BesideSpace::get().ends_before(c),
+    }
+}
+
+/// Is this a part of a syllable of Hangul?
+pub(super) fn is_jamo(c: char) -> bool {
+    matches!(u32::from(c), 0x1100..=0x11FF | 0xA960..=0xA97F | 0xD7B0..=0xD7FF)
+}
+
+/// Is a character, written twice between letters, two grapheme clusters?
+fn stands_alone_twice(c: char) -> bool {
+    format!("a{c}{c}a").graphemes(true).count() == 4
 }
 
 /// Is a character in one grapheme cluster with a letter after it?
@@ -91,6 +106,13 @@ mod tests {
             } else {
                 assert!((before && after) == table.ends_before(c), "{c:?}");
             }
+        }
+    }
+
+    #[test]
+    fn characters_that_are_clusters_are_known_without_writing_them() {
+        for c in ('\0'..='\u{FFFF}').filter(|c| !c.is_control()) {
+            assert_eq!(is_own_cluster(c), stands_alone_twice(c), "{c:?}");
         }
     }
 

@@ -6,7 +6,7 @@
 //! `sentencepiece`).
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::clusters::{BesideSpace, is_own_cluster};
+use super::clusters::{BesideSpace, is_jamo, is_own_cluster};
 use super::edit::{Edit, skip};
 use super::letters::{is_letter, may_follow_letter};
 use super::outcome::Outcome;
@@ -64,11 +64,10 @@ impl Precompiled {
             let table = BesideSpace::get();
             table.begins_after(c) && table.ends_before(c)
         };
-        let is_jamo = matches!(u32::from(c), 0xA960..=0xA97F | 0xD7B0..=0xD7FF);
         let mut buffer = [0; 4];
         let text = c.encode_utf8(&mut buffer).as_bytes();
         let begins_key = self.map.shortest(text).is_some() || self.map.goes_on(text);
-        !begins_key && !is_jamo && !may_follow_letter(c) && (is_letter(c) || is_apart())
+        !begins_key && !is_jamo(c) && !may_follow_letter(c) && (is_letter(c) || is_apart())
     }
 
     pub(super) fn apply(

@@ -16,7 +16,7 @@ use crate::engine::input::placed;
 use crate::engine::raw::{MAX_SPACED, RawSegments, RawWords, WordFinder, WordScratch, WordSpans};
 use crate::engine::sink::IdSink;
 use crate::engine::summed::SummedWords;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Scratch;
 use crate::normalize::Normalizers;
 use crate::pattern::{Plan, ScanScratch, Splitter};
@@ -65,16 +65,16 @@ impl PretokenEncoder<'_, '_> {
                 batch.work += splitter.work_of(batch.length - before, batch.end - start);
                 ends = &ends[count..];
                 if batch.is_full() {
-                    self.resolve_batch(text, piece.origins, sink, false)?;
+                    self.resolve_batch(piece, sink, false)?;
                 } else if count == 0 {
-                    self.push_long(text, piece.origins, (splitter, next), sink)?;
+                    self.push_long(piece, (splitter, next), sink)?;
                     ends = &ends[1..];
                 }
             }
             Ok(())
         });
         // An error in a pretoken that was found before the split failed comes first.
-        self.resolve_batch(text, piece.origins, sink, true)?;
+        self.resolve_batch(piece, sink, true)?;
         split
     }
 
@@ -109,12 +109,12 @@ impl PretokenEncoder<'_, '_> {
                 batch.work += (batch.end - start) + WORK_OF_LOOKUP * count;
                 ends = &ends[count..];
                 if batch.is_full() {
-                    self.resolve_batch(text, piece.origins, sink, false)?;
+                    self.resolve_batch(piece, sink, false)?;
                 }
             }
             from = self.batch.end;
         }
-        self.resolve_batch(text, piece.origins, sink, true)
+        self.resolve_batch(piece, sink, true)
     }
 
     /// Encodes a raw segment of at most [`MAX_SPACED`] bytes as if it came after a space.
@@ -145,12 +145,12 @@ impl PretokenEncoder<'_, '_> {
                 let count = self.push_words(text, (starts, ends));
                 (starts, ends) = (&starts[count..], &ends[count..]);
                 if self.batch.is_full() {
-                    self.resolve_batch(text, piece.origins, sink, false)?;
+                    self.resolve_batch(piece, sink, false)?;
                 }
             }
             from = next;
         }
-        self.resolve_batch(text, piece.origins, sink, true)
+        self.resolve_batch(piece, sink, true)
     }
 
     /// Pushes raw words until the batch is full or after a long one; returns how many.
@@ -191,7 +191,7 @@ impl PretokenEncoder<'_, '_> {
                 let count = if is_short_enough_to_cache(&text[self.batch.end..end]) {
                     self.push_words(text, (starts, ends))
                 } else {
-                    self.resolve_batch(text, piece.origins, sink, true)?;
+                    self.resolve_batch(piece, sink, true)?;
                     let word = AlignedText { text: &piece.text[start..end], origins: Origins::Untracked };
                     let word = normalizers.apply(word, &mut self.word_scratch.normalized, self.ticker)?;
                     sink.encode(word.text.as_bytes(), self.ticker)?;
@@ -200,13 +200,13 @@ impl PretokenEncoder<'_, '_> {
                 };
                 (starts, ends) = (&starts[count..], &ends[count..]);
                 if self.batch.is_full() {
-                    self.resolve_batch(text, piece.origins, sink, false)?;
+                    self.resolve_batch(piece, sink, false)?;
                 }
             }
             sink.check()?;
             from = next;
         }
-        self.resolve_batch(text, piece.origins, sink, true)?;
+        self.resolve_batch(piece, sink, true)?;
         sink.check()
     }
 
@@ -215,11 +215,11 @@ impl PretokenEncoder<'_, '_> {
     /// its segments may be longer than a key.
     fn push_long<S: IdSink>(
         &mut self,
-        text: &[u8],
-        origins: Origins<'_>,
+        piece: AlignedText<'_>,
         (splitter, end): (&Splitter, usize),
         sink: &mut S,
     ) -> Result<()> {
+        let text = piece.text.as_bytes();
         let start = self.batch.end;
         let pretoken = Span::new(start, end);
         if self.speller.raw.is_some() {
@@ -236,7 +236,7 @@ impl PretokenEncoder<'_, '_> {
             while !has_long && let Some(is_long) = self.batch.push_segments(text, &mut segments, self.cache) {
                 has_long = is_long && !hardly_repeats;
                 if !has_long && self.batch.is_full() {
-                    self.resolve_batch(text, origins, sink, false)?;
+                    self.resolve_batch(piece, sink, false)?;
                 }
             }
             if !has_long {
@@ -255,12 +255,11 @@ impl PretokenEncoder<'_, '_> {
     /// after the last batch, and when no more can wait, all ids are.
     fn resolve_batch<S: IdSink>(
         &mut self,
-        text: &[u8],
-        origins: Origins<'_>,
+        piece: AlignedText<'_>,
         sink: &mut S,
         is_last: bool,
     ) -> Result<()> {
-        if let Err(error) = self.resolve_lookups(text, origins, is_last) {
+        if let Err(error) = self.resolve_lookups(piece, is_last) {
             // Otherwise ids of the failed batch would be emitted again.
             self.batch.discard();
             return Err(error);
@@ -277,7 +276,11 @@ impl PretokenEncoder<'_, '_> {
         Ok(())
     }
 
-    fn resolve_lookups(&mut self, text: &[u8], origins: Origins<'_>, is_last: bool) -> Result<()> {
+    fn resolve_lookups(
+        &mut self,
+        AlignedText { text, origins }: AlignedText<'_>,
+        is_last: bool,
+    ) -> Result<()> {
         let Self { speller, batch, cache, scratch, word_scratch, ticker } = self;
         let (length, before) = (std::mem::take(&mut batch.length), batch.waiting);
         ticker.spend(std::mem::take(&mut batch.work))?;
@@ -290,7 +293,7 @@ impl PretokenEncoder<'_, '_> {
             if from == length {
                 break;
             }
-            match batch.resolve((from, is_miss), length, text, *speller, context.cache)? {
+            match batch.resolve((from, is_miss), length, text.as_bytes(), *speller, context.cache)? {
                 Lookup::Hit => {}
                 Lookup::Spelled(ids) => (single, asked) = (single + ids, asked + 1),
                 Lookup::Miss(hash) => {
@@ -335,8 +338,9 @@ impl PretokenEncoder<'_, '_> {
             self.cache.record(1, 0, saved);
             return Ok(());
         }
-        let scratch = (&mut *self.scratch, &mut *self.word_scratch);
-        self.speller.spell(text, self.cache, scratch, self.ticker)?;
+        let missed = std::str::from_utf8(text).map_err(|_| Error::internal("a pretoken is no text"))?;
+        let (whole, scratch) = (Span::new(0, text.len()), (&mut *self.scratch, &mut *self.word_scratch));
+        self.speller.spell((missed, whole), self.cache, scratch, self.ticker)?;
         self.cache.insert(key, hash, text, &self.scratch.ids);
         self.cache.record(1, 1, 0);
         Ok(sink.push_ids(&self.scratch.ids)?)

@@ -44,7 +44,7 @@ pub(super) struct MissContext<'e, 'a, 'w> {
     pub(super) scratch: &'e mut Scratch,
     pub(super) word_scratch: &'e mut WordScratch,
     pub(super) ticker: &'e mut Ticker<'w>,
-    pub(super) text: &'e [u8],
+    pub(super) text: &'e str,
     pub(super) origins: Origins<'e>,
 }
 
@@ -187,7 +187,7 @@ impl MissQueue {
     /// queued to be merged with others. Returns for how many the model is asked.
     #[cold]
     pub(super) fn resolve(&mut self, context: &mut MissContext<'_, '_, '_>) -> Result<usize> {
-        let (text, mut asked) = (context.text, 0);
+        let (text, mut asked) = (context.text.as_bytes(), 0);
         while let Some(&miss) = self.pending.get(self.probed) {
             let index = self.probed;
             self.probed += 1;
@@ -246,14 +246,14 @@ impl MissQueue {
         let MissContext { speller, cache, scratch, word_scratch, ticker, text, origins } = context;
         let (PendingPretoken { key, span, .. }, start) = (self.pending[index], self.ids.len());
         if let Some(bpe) = speller.model.as_bpe().filter(|_| is_segment(key)) {
-            bpe.encode_segment(span.of(text), &mut scratch.bpe, &mut self.ids, ticker)?;
+            bpe.encode_segment(span.of(text.as_bytes()), &mut scratch.bpe, &mut self.ids, ticker)?;
         } else {
-            let spelled = speller.spell(span.of(text), cache, (scratch, word_scratch), ticker);
+            let spelled = speller.spell((text, span), cache, (scratch, word_scratch), ticker);
             spelled.map_err(|error| placed(error, origins.slice(span)))?;
             try_alloc::extend(&mut self.ids, &scratch.ids)?;
         }
         self.set_ids(index, start);
-        self.insert_into_cache(index, text, cache);
+        self.insert_into_cache(index, text.as_bytes(), cache);
         Ok(())
     }
 
@@ -267,10 +267,10 @@ impl MissQueue {
     ) -> Result<()> {
         let (length, start) = (self.pending[miss].span.len(), self.ids.len());
         if length > SHORT {
-            let bytes = self.pending[miss].span.of(context.text);
+            let bytes = self.pending[miss].span.of(context.text.as_bytes());
             if merges.encode_repeats(bytes, &mut context.scratch.bpe, &mut self.ids)? {
                 self.set_ids(miss, start);
-                self.insert_into_cache(miss, context.text, context.cache);
+                self.insert_into_cache(miss, context.text.as_bytes(), context.cache);
                 return Ok(());
             }
         }
@@ -286,7 +286,7 @@ impl MissQueue {
         merges: &CanonicalMerges,
         context: &mut MissContext<'_, '_, '_>,
     ) -> Result<()> {
-        let (queue, text) = (std::mem::take(&mut self.queues[width]), context.text);
+        let (queue, text) = (std::mem::take(&mut self.queues[width]), context.text.as_bytes());
         let wide = |pending: PendingPretoken| wide_input(pending.span.of(text));
         let widest = |pending: PendingPretoken| widest_input(pending.span.of(text));
         self.queues[width] = match width {
@@ -340,7 +340,7 @@ impl MissQueue {
             for (&miss, count) in group.iter().zip(counts) {
                 self.pending[miss] = PendingPretoken { start, count, ..self.pending[miss] };
                 start += count;
-                self.insert_into_cache(miss, context.text, context.cache);
+                self.insert_into_cache(miss, context.text.as_bytes(), context.cache);
             }
         }
         queue.clear();

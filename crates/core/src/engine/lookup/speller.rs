@@ -84,23 +84,28 @@ impl<'a> Speller<'a> {
         merges?.encode_byte_runs(pretoken, buffer)
     }
 
-    /// Spells what missed, a pretoken or a part of a text that is not normalized yet, into `scratch.ids`.
+    /// Spells a part of a text that missed, a pretoken or what is not normalized yet, into `scratch.ids`.
     pub(super) fn spell(
         self,
-        missed: &[u8],
+        (text, span): (&str, Span),
         cache: &mut PretokenCache,
         (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
+        let missed = span.of(text.as_bytes());
+        let word = || {
+            let word = text.get(span.start..span.end);
+            word.ok_or_else(|| Error::internal("a word ends inside a character"))
+        };
         match self.raw {
             None => self.spell_pretoken(missed, cache, scratch, ticker),
             Some(RawPart::Segment(segments)) => {
                 segments.spell(missed, (self.model, self.vocabulary), scratch, ticker)
             }
             Some(RawPart::Word(words)) if let Some((unigram, _)) = words.raw.sums(self.model) => {
-                self.spell_summed((unigram, words), missed, (scratch, word_scratch), ticker)
+                self.spell_summed((unigram, words), word()?, (scratch, word_scratch), ticker)
             }
-            Some(part) => self.spell_raw((part, missed), cache, (scratch, word_scratch), ticker),
+            Some(part) => self.spell_raw((part, word()?), cache, (scratch, word_scratch), ticker),
         }
     }
 
@@ -140,7 +145,7 @@ impl Speller<'_> {
     /// Spells a word or a piece into `scratch.ids`, pretoken by pretoken.
     fn spell_raw(
         self,
-        (part, word): (RawPart<'_>, &[u8]),
+        (part, word): (RawPart<'_>, &str),
         cache: &mut PretokenCache,
         (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
         ticker: &mut Ticker<'_>,
@@ -148,8 +153,7 @@ impl Speller<'_> {
         // A word is cached as a whole, unless it is too long. Its pretokens are cached, too, if they are shorter than the
         // word: in code, words have many pretokens, which occur in other words again. To cache a word and its only
         // pretoken would cost 5 % (BERT, English) to 25 % (T5, many languages) of a first pass.
-        let is_cached = is_short_enough_to_cache(word);
-        let word = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
+        let is_cached = is_short_enough_to_cache(word.as_bytes());
         let length = match part {
             RawPart::Word(words) => words.raw.finder().without_gap(word).len(),
             _ => word.len(),
@@ -198,11 +202,10 @@ impl Speller<'_> {
     fn spell_summed(
         self,
         (unigram, words): (&Unigram, Words<'_>),
-        word: &[u8],
+        text: &str,
         (scratch, word_scratch): (&mut Scratch, &mut WordScratch),
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        let text = std::str::from_utf8(word).map_err(|_| Error::internal("a word is no text"))?;
         let WordScratch { marked, normalized, .. } = word_scratch;
         let kept = words.raw.finder().without_gap(text);
         let word = if !kept.is_empty() && words.normalizers.keeps_word(kept) {

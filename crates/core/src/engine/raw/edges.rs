@@ -129,9 +129,11 @@ impl Edges {
         is_apart: fn(&BesideSpace, char) -> bool,
         normalizers: &Normalizers,
     ) -> bool {
-        for _ in 0..=MOST_MARKS {
+        for marks in 0..=MOST_MARKS {
             match (self.kind, chars.next()) {
-                (Kind::All, _) | (_, None) => return true,
+                (Kind::All, _) => return true,
+                // Nothing remains of marks alone, but the white space before them may be written as a mark.
+                (_, None) => return marks == 0,
                 (_, Some(c)) if c.is_ascii_graphic() || is_letter(c) => return true,
                 (Kind::OfMap, Some(c)) => return is_apart(BesideSpace::get(), c),
                 (Kind::Kept, Some(c)) if normalizers.drops_mark(c) => {}

@@ -115,3 +115,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn white_space_beside_marks_that_are_dropped_is_kept() {
+    let split =
+        PreTokenizer::Metaspace { replacement: '\u{2581}', prepend: PrependScheme::Always, split: true };
+    for text in ["a \u{301}", "a \u{9be}", "\u{9be}\t\u{301}", "a  \u{9be}\t\u{301}b", "a\u{301} \u{301}b"] {
+        for (_, normalizer) in before_metaspace() {
+            check(&engine(&models()[0], &normalizer, std::slice::from_ref(&split)), text).unwrap();
+        }
+    }
+}
