@@ -2,7 +2,7 @@
 use tokenmill_kernels::MadeOnce;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::letters::is_letter;
+use super::letters::{is_jamo, is_letter};
 
 /// Is a character a grapheme cluster of its own between any others of which this is true? Not known for control
 /// characters.
@@ -14,11 +14,6 @@ pub(super) fn is_own_cluster(c: char) -> bool {
         _ if is_jamo(c) || c > '\u{FFFF}' => stands_alone_twice(c),
         _ => BesideSpace::get().begins_after(c) && BesideSpace::get().ends_before(c),
     }
-}
-
-/// Is this a part of a syllable of Hangul?
-pub(super) fn is_jamo(c: char) -> bool {
-    matches!(u32::from(c), 0x1100..=0x11FF | 0xA960..=0xA97F | 0xD7B0..=0xD7FF)
 }
 
 /// Is a character, written twice between letters, two grapheme clusters?

@@ -26,15 +26,16 @@ impl Normalizers {
         kept.filter(|kept| !kept.is_whitespace())
     }
 
-    /// Is this a mark that a step drops, whatever is around it, and which changes nothing beside it? False also where
-    /// this is not known.
-    pub(crate) fn drops_mark(&self, c: char) -> bool {
+    /// Is this a combining mark that a step drops, whatever is around it, and which changes nothing beside it? False also
+    /// where this is not known.
+    pub(crate) fn drops_combining_mark(&self, c: char) -> bool {
         for step in &self.steps {
             match step {
                 // Marks are put into another order among themselves.
                 Step::Form(form @ (Form::Nfd | Form::Nfkd), tables)
                     if forms::has_marks_only(*form, *tables, c) => {}
-                Step::Replace(replace) if replace.of_one(c) == Some(c) => {}
+                // What the mark was decomposed into is not ASCII either.
+                Step::Replace(replace) if replace.takes_ascii_only() => {}
                 Step::StripMarks => return is_combining_mark(c),
                 _ => return false,
             }
@@ -113,8 +114,8 @@ impl Normalizers {
         Some(text)
     }
 
-    /// Is the only step that of SentencePiece, and does it keep every character of this word? It may put a mark before
-    /// the word or after it. False also where this is not known.
+    /// Is the only step that of SentencePiece, and does it keep every character of this word? Where it puts its mark is
+    /// not asked. False also where this is not known.
     pub(crate) fn keeps_word(&self, word: &str) -> bool {
         matches!(&self.steps[..], [Step::SentencePiece(rules)] if rules.keeps(word))
     }

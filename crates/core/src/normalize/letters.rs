@@ -22,7 +22,12 @@ pub(crate) fn is_letter(c: char) -> bool {
 /// May a character begin with this one after it was decomposed, or end with it? So do parts of a syllable of Hangul,
 /// and combining marks.
 pub(crate) fn may_follow_letter(c: char) -> bool {
-    is_combining_mark(c) || matches!(u32::from(c), 0x1100..=0x11FF)
+    is_combining_mark(c) || is_jamo(c)
+}
+
+/// Is this a part of a syllable of Hangul?
+pub(super) fn is_jamo(c: char) -> bool {
+    matches!(u32::from(c), 0x1100..=0x11FF | 0xA960..=0xA97F | 0xD7B0..=0xD7FF)
 }
 
 /// The ideographs that no normalizer changes.

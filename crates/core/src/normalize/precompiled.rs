@@ -6,7 +6,7 @@
 //! `sentencepiece`).
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::clusters::{BesideSpace, is_jamo, is_own_cluster};
+use super::clusters::{BesideSpace, is_own_cluster};
 use super::edit::{Edit, skip};
 use super::letters::{is_letter, may_follow_letter};
 use super::outcome::Outcome;
@@ -54,11 +54,12 @@ impl Precompiled {
         is_own_cluster(c).then(|| self.map.shortest(text.as_bytes()).map_or(text, str::to_owned))
     }
 
-    /// Does the map keep this character beside white space, whatever is on its other side, unless that is in one cluster
-    /// with a letter after it?
+    /// Does the map keep this character beside white space, whatever is on its other side? But for characters that are
+    /// in one cluster with a letter after them, of which the caller must know what the map makes of them.
     ///
-    /// Such a character is no mark, so it is in one cluster with others only between two that are joined, and such a
-    /// cluster is mapped one character at a time.
+    /// No key begins with such a character, and it is in no cluster with white space. What joins it to another character
+    /// stands between the two (a joiner in emoji, a virama), so their cluster has at least [`LONG_CLUSTER`] bytes and is
+    /// mapped one character at a time.
     pub(super) fn keeps_beside_space(&self, c: char) -> bool {
         let is_apart = || {
             let table = BesideSpace::get();
@@ -67,7 +68,7 @@ impl Precompiled {
         let mut buffer = [0; 4];
         let text = c.encode_utf8(&mut buffer).as_bytes();
         let begins_key = self.map.shortest(text).is_some() || self.map.goes_on(text);
-        !begins_key && !is_jamo(c) && !may_follow_letter(c) && (is_letter(c) || is_apart())
+        !begins_key && !may_follow_letter(c) && (is_letter(c) || is_apart())
     }
 
     pub(super) fn apply(

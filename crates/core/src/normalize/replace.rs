@@ -75,6 +75,11 @@ impl Replace {
         is_ignored.then_some(c)
     }
 
+    /// Is a literal replaced in which all characters are ASCII?
+    pub(super) fn takes_ascii_only(&self) -> bool {
+        matches!(&self.pattern, Compiled::Literal(literal) if !literal.is_empty() && literal.is_ascii())
+    }
+
     /// Is this a character of a literal of two or more, which are all ASCII? Alone it is kept.
     pub(super) fn has_in_pair(&self, c: char) -> bool {
         matches!(&self.pattern, Compiled::Literal(literal)

@@ -161,6 +161,7 @@ impl Speller<'_> {
         let mut ids = std::mem::take(&mut word_scratch.ids);
         let mut spell = |origins: Option<Origins<'_>>, ticker: &mut Ticker<'_>| {
             ids.clear();
+            // Without a place: after an error the stages run again, and then it is placed.
             let mut append = |pretoken: &str, ticker: &mut Ticker<'_>| {
                 let cache = Some(&mut *cache).filter(|_| !is_cached || pretoken.len() < length);
                 self.append_ids(pretoken.as_bytes(), cache, scratch, ticker, &mut ids)
@@ -209,7 +210,7 @@ impl Speller<'_> {
         let WordScratch { marked, normalized, .. } = word_scratch;
         let kept = words.raw.finder().without_gap(text);
         let word = if !kept.is_empty() && words.normalizers.keeps_word(kept) {
-            // The normalizer of such words puts a mark before each.
+            // `Edges::beside_spaces` takes only normalizers that put a mark before each word.
             marked.clear();
             marked.extend([MARK, kept]);
             &*marked

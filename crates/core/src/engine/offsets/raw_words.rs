@@ -40,10 +40,11 @@ struct SpanInWord {
 /// needed, the word is spelled again.
 const HAS_SURFACE: u32 = 1 << 24;
 
-/// A flag in the packed first [`SpanInWord`] of each cached word, and in no other.
+/// A flag in the packed first [`SpanInWord`] of each cached word, and in no other. Words without tokens are not cached.
 const BEGINS_WORD: u32 = 1 << 25;
 
-/// The numbers that the words of a batch may have, if none of them has very many tokens.
+/// The numbers that are copied from the cache at once: more than [`INLINE`] for each word. A word for which there is no
+/// room is looked up by itself.
 const NUMBERS: usize = 2 * BATCH * INLINE;
 
 impl SpanInWord {
@@ -196,6 +197,11 @@ impl Spans<'_> {
     ) -> Result<usize> {
         let hits = cache.table().emit_hits(level, keys, cache.spilled_ids(), numbers);
         let (pairs, _) = numbers[..hits.ids].as_chunks::<2>();
+        debug_assert_eq!(
+            hits.keys,
+            pairs.iter().filter(|[_, packed]| packed & BEGINS_WORD != 0).count(),
+            "a word has one first token"
+        );
         self.reserve(pairs.len() + BATCH)?;
         let Encoding { ids, byte_offsets, .. } = &mut self.encoding;
         ids.extend(pairs.iter().map(|&[id, _]| id));

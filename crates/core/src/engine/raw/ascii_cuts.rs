@@ -5,7 +5,7 @@
 //! are few classes, and what is asked of two classes is answered for all places of a word at once.
 use crate::pretokenize::Between;
 
-/// The most bytes of a word: its places are the bits of a word of 64.
+/// The most bytes of a word: there is a bit in a `u64` for each.
 pub(super) const SHORT: usize = 64;
 
 /// The most classes, with [`UNKNOWN`].

@@ -36,13 +36,13 @@ enum Kind {
     /// white space on that side.
     OfMap,
     /// There are steps before the map, so it sees what these make of the text: printable ASCII, letters, which are in no
-    /// cluster with white space after them either, and what is kept beside white space. A mark that is dropped is no
-    /// neighbour.
+    /// cluster with white space after them either, and what is kept beside white space. Combining marks that are dropped
+    /// are passed over. Where white space is dropped, a cluster may become anything, as long as no white space is in it.
     Kept,
 }
 
-/// The most marks beside a gap that are passed over.
-const MOST_MARKS: usize = 8;
+/// The most combining marks beside a gap that are passed over.
+const MOST_COMBINING: usize = 8;
 
 impl Edges {
     /// `None` if a stage may look across white space.
@@ -112,13 +112,13 @@ impl Edges {
 
     /// May the last character of this text stand before a gap? True for the start of a text.
     #[inline]
-    pub(super) fn end(self, text: &str, normalizers: &Normalizers) -> bool {
+    pub(super) fn may_precede_gap(self, text: &str, normalizers: &Normalizers) -> bool {
         self.is_edge(text.chars().rev(), BesideSpace::ends_before, normalizers)
     }
 
     /// May the first character of this text stand after a gap? True for the end of a text.
     #[inline]
-    pub(super) fn begin(self, text: &str, normalizers: &Normalizers) -> bool {
+    pub(super) fn may_follow_gap(self, text: &str, normalizers: &Normalizers) -> bool {
         self.is_edge(text.chars(), BesideSpace::begins_after, normalizers)
     }
 
@@ -129,14 +129,15 @@ impl Edges {
         is_apart: fn(&BesideSpace, char) -> bool,
         normalizers: &Normalizers,
     ) -> bool {
-        for marks in 0..=MOST_MARKS {
+        for passed in 0..=MOST_COMBINING {
             match (self.kind, chars.next()) {
                 (Kind::All, _) => return true,
-                // Nothing remains of marks alone, but the white space before them may be written as a mark.
-                (_, None) => return marks == 0,
+                // Nothing remains of combining marks alone, so they are no word, but a Metaspace makes a pretoken of white
+                // space at the end of a text.
+                (_, None) => return passed == 0,
                 (_, Some(c)) if c.is_ascii_graphic() || is_letter(c) => return true,
                 (Kind::OfMap, Some(c)) => return is_apart(BesideSpace::get(), c),
-                (Kind::Kept, Some(c)) if normalizers.drops_mark(c) => {}
+                (Kind::Kept, Some(c)) if normalizers.drops_combining_mark(c) => {}
                 (Kind::Kept, Some(c)) => {
                     let kept = normalizers.kept_beside_space(c);
                     return kept.is_some_and(|kept| Some(kept) != self.mark);

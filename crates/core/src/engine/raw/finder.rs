@@ -173,7 +173,8 @@ impl WordFinder {
     fn white_space_at(&self, (text, normalizers): (&str, &Normalizers), at: usize) -> (usize, bool) {
         let is_white = |&&byte: &&u8| self.is_white[usize::from(byte)];
         let end = at + text.as_bytes()[at..].iter().take_while(is_white).count();
-        let is_gap = self.edges.end(&text[..at], normalizers) && self.edges.begin(&text[end..], normalizers);
+        let is_gap = self.edges.may_precede_gap(&text[..at], normalizers)
+            && self.edges.may_follow_gap(&text[end..], normalizers);
         (end, is_gap)
     }
 

@@ -5,7 +5,7 @@
 //!
 //! `segments` is for models that take a text as one pretoken and change only its spaces; `words` is for
 //! pre-tokenizers that cut at white space, `edges` says beside which characters, `finder` finds them, and `plain` splits most of the words
-//! that miss; `pieces` is for pre-tokenizers that split, and then do more. A tokenizer has segments, words, pieces, or none of them.
+//! that miss, those of ASCII by `ascii_cuts`; `pieces` is for pre-tokenizers that split, and then do more. A tokenizer has segments, words, pieces, or none of them.
 mod ascii_cuts;
 mod edges;
 mod finder;

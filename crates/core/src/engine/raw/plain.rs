@@ -63,7 +63,7 @@ struct FormChar {
     c: char,
     class: Option<CharClass>,
     /// What is made of the place between two characters of its class.
-    in_class: Between,
+    within_class: Between,
 }
 
 const LONGEST: usize = 7;
@@ -109,6 +109,7 @@ impl PlainWords {
             [_, rest @ ..] if rest.iter().any(|step| puts_before(step) || may_drop(step)) => return None,
             _ => String::new(),
         };
+        // Like other characters, those of the prefix are not plain (`is_plain`).
         let normalized = |code: u8| {
             let normalized = normalizers.kept_in_ascii(char::from(code)).filter(|_| code.is_ascii_graphic());
             let is_fine = |c: &char| c.is_ascii_graphic() && !prefix.starts_with(*c);
@@ -282,9 +283,9 @@ impl PlainWords {
     #[inline]
     fn between(&self, left: FormChar, right: FormChar, pre_tokenizers: &PreTokenizers) -> Between {
         match (left.class, right.class) {
-            // A step of normalization may join two characters of ASCII.
+            // A step of normalization may replace two of ASCII together, which classes do not say.
             _ if left.c.is_ascii() && right.c.is_ascii() => self.between[left.c as usize][right.c as usize],
-            (Some(left), Some(class)) if left == class => right.in_class,
+            (Some(left), Some(class)) if left == class => right.within_class,
             (Some(left), Some(right)) => pre_tokenizers.between_classes(left, right),
             _ => pre_tokenizers.between(left.c, right.c),
         }
@@ -294,8 +295,9 @@ impl PlainWords {
 impl FormChar {
     fn new(c: char, pre_tokenizers: &PreTokenizers) -> Self {
         let class = pre_tokenizers.class(c);
-        let in_class = class.map_or(Between::Unknown, |class| pre_tokenizers.between_classes(class, class));
-        Self { c, class, in_class }
+        let within_class =
+            class.map_or(Between::Unknown, |class| pre_tokenizers.between_classes(class, class));
+        Self { c, class, within_class }
     }
 }
 

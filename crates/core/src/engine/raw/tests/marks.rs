@@ -61,6 +61,17 @@ fn before_metaspace() -> Vec<(bool, Vec<Normalizer>)> {
                 collapse(" "),
             ],
         ),
+        // A mark that is decomposed into one that is replaced is not dropped.
+        (
+            true,
+            vec![
+                Normalizer::Nfd(tables),
+                literal("\u{301}", "a"),
+                Normalizer::StripAccents,
+                usual(),
+                collapse(" "),
+            ],
+        ),
         // Without one of the steps, or with a map that changes how words begin and end.
         (false, vec![usual(), strip()]),
         (false, vec![usual()]),

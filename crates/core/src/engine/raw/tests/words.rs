@@ -192,7 +192,7 @@ pub(super) fn engine(
 
 /// Pieces of texts: all kinds of white space, combining marks, ideographs, control characters, characters that are
 /// normalized to several or none.
-pub(super) const PIECES: [&str; 62] = [
+pub(super) const PIECES: [&str; 63] = [
     "a",
     "b",
     "ab",
@@ -255,6 +255,7 @@ pub(super) const PIECES: [&str; 62] = [
     "\u{263a}\u{fe0f}",
     "\u{1f1e6}",
     "\u{a960}",
+    "\u{344}",
 ];
 
 pub(super) fn texts() -> impl Strategy<Value = String> {
