@@ -31,7 +31,7 @@ impl Normalizers {
     pub(crate) fn drops_combining_mark(&self, c: char) -> bool {
         for step in &self.steps {
             match step {
-                // Marks are put into another order among themselves.
+                // This only reorders marks among themselves.
                 Step::Form(form @ (Form::Nfd | Form::Nfkd), tables)
                     if forms::has_marks_only(*form, *tables, c) => {}
                 // What the mark was decomposed into is not ASCII either.
@@ -114,8 +114,8 @@ impl Normalizers {
         Some(text)
     }
 
-    /// Is the only step that of SentencePiece, and does it keep every character of this word? Where it puts its mark is
-    /// not asked. False also where this is not known.
+    /// Is the only step that of SentencePiece, and does it keep every character of this word? It may still put a mark
+    /// beside the word. False also where this is not known.
     pub(crate) fn keeps_word(&self, word: &str) -> bool {
         matches!(&self.steps[..], [Step::SentencePiece(rules)] if rules.keeps(word))
     }

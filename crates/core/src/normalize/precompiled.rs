@@ -54,8 +54,8 @@ impl Precompiled {
         is_own_cluster(c).then(|| self.map.shortest(text.as_bytes()).map_or(text, str::to_owned))
     }
 
-    /// Does the map keep this character beside white space, whatever is on its other side? But for characters that are
-    /// in one cluster with a letter after them, of which the caller must know what the map makes of them.
+    /// Does the map keep this character beside white space, whatever is on its other side? A character that forms one
+    /// cluster with a letter after it may also form one with this character: the caller checks what the map makes of it.
     ///
     /// No key begins with such a character, and it is in no cluster with white space. What joins it to another character
     /// stands between the two (a joiner in emoji, a virama), so their cluster has at least [`LONG_CLUSTER`] bytes and is

@@ -75,7 +75,7 @@ impl Replace {
         is_ignored.then_some(c)
     }
 
-    /// Is a literal replaced in which all characters are ASCII?
+    /// Does the step replace a literal that is all ASCII?
     pub(super) fn takes_ascii_only(&self) -> bool {
         matches!(&self.pattern, Compiled::Literal(literal) if !literal.is_empty() && literal.is_ascii())
     }

@@ -74,8 +74,8 @@ impl PreTokenizers {
         })
     }
 
-    /// What the first step makes of a place that does not leave it alone. `of` says that of a step, given with its
-    /// number, and whether the step makes other characters of those beside the place.
+    /// The answer of the first step that cuts a place, or of which it is not known. For a step and its number, `of`
+    /// returns the answer of that step, and whether the step rewrites a character beside the place.
     #[inline]
     fn first_known(&self, of: impl Fn(usize, &Step) -> (Between, bool)) -> Between {
         for (number, step) in self.steps.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Step {
 
     fn between_classes(&self, left: u8, right: u8) -> Between {
         match self {
-            // The pattern is a literal, and these are its characters.
+            // Neither character is in the literal.
             Self::Split(_) if left | right == 0 => Between::Nothing,
             Self::Characters(characters) => characters.between(left, right),
             // A piece begins at each mark.
@@ -127,7 +127,7 @@ impl Step {
         }
     }
 
-    /// Does the step make other characters of those of a class, or of two classes joined by `|`?
+    /// Does the step rewrite the characters of a class, or of one of two classes that are joined by `|`?
     fn changes(&self, class: u8) -> bool {
         matches!(self, Self::ByteAlphabet | Self::Metaspace(_)) && class != 0
     }

@@ -84,7 +84,7 @@ impl<'a> Speller<'a> {
         merges?.encode_byte_runs(pretoken, buffer)
     }
 
-    /// Spells a part of a text that missed, a pretoken or what is not normalized yet, into `scratch.ids`.
+    /// Spells the span of a text that missed into `scratch.ids`: a pretoken, or a raw part.
     pub(super) fn spell(
         self,
         (text, span): (&str, Span),
@@ -161,7 +161,7 @@ impl Speller<'_> {
         let mut ids = std::mem::take(&mut word_scratch.ids);
         let mut spell = |origins: Option<Origins<'_>>, ticker: &mut Ticker<'_>| {
             ids.clear();
-            // Without a place: after an error the stages run again, and then it is placed.
+            // Errors have no position here: the stages run again to find it.
             let mut append = |pretoken: &str, ticker: &mut Ticker<'_>| {
                 let cache = Some(&mut *cache).filter(|_| !is_cached || pretoken.len() < length);
                 self.append_ids(pretoken.as_bytes(), cache, scratch, ticker, &mut ids)

@@ -43,8 +43,8 @@ const HAS_SURFACE: u32 = 1 << 24;
 /// A flag in the packed first [`SpanInWord`] of each cached word, and in no other. Words without tokens are not cached.
 const BEGINS_WORD: u32 = 1 << 25;
 
-/// The numbers that are copied from the cache at once: more than [`INLINE`] for each word. A word for which there is no
-/// room is looked up by itself.
+/// Room for the numbers that are copied from the cache at once: more than [`INLINE`] for each word of a batch. A word
+/// that does not fit is looked up by itself.
 const NUMBERS: usize = 2 * BATCH * INLINE;
 
 impl SpanInWord {
@@ -96,7 +96,7 @@ pub(super) fn encode_words(
             let mut missed = 0;
             let mut at = 0;
             while at < keys.len() {
-                // The text of a pretoken is kept with its number: such words are looked up one by one.
+                // If numbers and surfaces of pretokens are kept, words are looked up one by one.
                 if let Origins::Same(base) = piece.origins
                     && !spans.keeps_words
                 {
@@ -186,8 +186,10 @@ impl Spans<'_> {
         Ok(())
     }
 
-    /// Appends words that are in the cache, up to the first that is not found at once; returns how many. They begin at
-    /// these places of a text that begins at byte `base` of the caller's. `numbers` is a buffer.
+    /// Appends words that are in the cache, up to the first that [`ShortTable::emit_hits`] does not find; returns how
+    /// many. Each begins at the byte in `starts`, counted from byte `base` of the caller's text. `numbers` is a buffer.
+    ///
+    /// [`ShortTable::emit_hits`]: tokenmill_kernels::short_table::ShortTable::emit_hits
     fn push_hits(
         &mut self,
         (cache, level): (&PretokenCache, Level),

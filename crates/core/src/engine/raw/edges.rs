@@ -132,8 +132,8 @@ impl Edges {
         for passed in 0..=MOST_COMBINING {
             match (self.kind, chars.next()) {
                 (Kind::All, _) => return true,
-                // Nothing remains of combining marks alone, so they are no word, but a Metaspace makes a pretoken of white
-                // space at the end of a text.
+                // If all of it is dropped, the word has no tokens, but a Metaspace makes a pretoken of the white space
+                // before it.
                 (_, None) => return passed == 0,
                 (_, Some(c)) if c.is_ascii_graphic() || is_letter(c) => return true,
                 (Kind::OfMap, Some(c)) => return is_apart(BesideSpace::get(), c),

@@ -70,8 +70,8 @@ impl WordFinder {
         &word[gap..]
     }
 
-    /// Finds the next words of a text, given with its normalizers. A word or white space must begin at `from`. Returns
-    /// where to go on.
+    /// Finds the next words of a text that has not gone through these normalizers yet. A word or white space must begin
+    /// at `from`. Returns where to go on.
     ///
     /// # Errors
     /// Those of the watch, which hears of the bytes of words as they are read, and of a run of white space at its end.

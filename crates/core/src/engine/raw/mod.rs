@@ -146,7 +146,7 @@ impl Raw {
         }
     }
 
-    /// The first place inside a text, from a byte on, where it may be cut. The normalizers are those of the text.
+    /// The first place inside a text, from a byte on, where it may be cut before it goes through these normalizers.
     pub(super) fn safe_cut(&self, (text, normalizers): (&str, &Normalizers), from: usize) -> Option<usize> {
         match self {
             Self::Segments(segments) => segments.safe_cut(text, from),

@@ -51,7 +51,7 @@ struct NormalizedChar {
 enum Form {
     /// One character, as nearly always.
     One(FormChar),
-    /// None or several: the first bytes of these, as many as the number says.
+    /// None or several: the number of bytes, and the bytes.
     Several(u8, [u8; LONGEST]),
     /// Depends on neighbours, is longer than [`LONGEST`] bytes, or is left to the stages.
     Unknown,
@@ -62,7 +62,7 @@ enum Form {
 struct FormChar {
     c: char,
     class: Option<CharClass>,
-    /// What is made of the place between two characters of its class.
+    /// Is a word cut between two characters of this class?
     within_class: Between,
 }
 
@@ -109,7 +109,7 @@ impl PlainWords {
             [_, rest @ ..] if rest.iter().any(|step| puts_before(step) || may_drop(step)) => return None,
             _ => String::new(),
         };
-        // Like other characters, those of the prefix are not plain (`is_plain`).
+        // As in `is_plain`, a character of the prefix has no plain form.
         let normalized = |code: u8| {
             let normalized = normalizers.kept_in_ascii(char::from(code)).filter(|_| code.is_ascii_graphic());
             let is_fine = |c: &char| c.is_ascii_graphic() && !prefix.starts_with(*c);
@@ -279,11 +279,11 @@ impl PlainWords {
         true
     }
 
-    /// What is made of the place between two normalized characters.
+    /// Is a word cut between these two normalized characters?
     #[inline]
     fn between(&self, left: FormChar, right: FormChar, pre_tokenizers: &PreTokenizers) -> Between {
         match (left.class, right.class) {
-            // A step of normalization may replace two of ASCII together, which classes do not say.
+            // A normalizer may replace a pair of ASCII characters. The table knows these pairs, the classes do not.
             _ if left.c.is_ascii() && right.c.is_ascii() => self.between[left.c as usize][right.c as usize],
             (Some(left), Some(class)) if left == class => right.within_class,
             (Some(left), Some(right)) => pre_tokenizers.between_classes(left, right),
