@@ -39,9 +39,9 @@ const FULL: usize = 14;
 const BYTES_PER_BUCKET: usize = 16;
 const IDS_PER_BUCKET: usize = 4;
 
-/// As `IDS_PER_BUCKET`, for a cache that has an id and a span for each token. With 4, words of many tokens fill it,
-/// as those of CLIP do, and it is cleared long before its table is full.
-const NUMBERS_PER_BUCKET: usize = 12;
+/// As `IDS_PER_BUCKET`, for a cache that has a span for each token, too, and for a long word two numbers for each. With
+/// 4, words of many tokens fill it, as those of CLIP do, and it is cleared long before its table is full.
+const NUMBERS_PER_BUCKET: usize = 8;
 
 /// Where the bytes and the ids of a long pretoken are stored. Its [`Value`] has zero as both lengths, which tells
 /// it from those of short ones; a hit is confirmed by the bytes.

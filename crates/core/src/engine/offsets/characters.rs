@@ -82,7 +82,16 @@ fn each_span(
     // Starts and ends each have their own place in the text, so that it need not go back if spans overlap.
     let (mut first, mut last, mut work) = (Place::default(), Place::default(), 0);
     let inside = |byte: usize| byte < length && count(byte, byte + 1) == 0;
+    // From `last` up to this byte the text is ASCII, so that each character is one byte.
+    let mut ascii_end = 0;
     for span in spans {
+        if span.start >= last.at && span.end < ascii_end {
+            work += 4;
+            let wider = last.at - last.chars;
+            emit(span.start - wider, span.end - wider);
+            last = Place { at: span.end, chars: span.end - wider };
+            continue;
+        }
         // Most spans are short, and begin where the one before ends or a little later.
         if let Some((is_inside, starts)) = utf8.and_then(|text| span_beside(text, last.at, span)) {
             work += 16;
@@ -104,11 +113,26 @@ fn each_span(
             let end = if span.is_empty() && !is_inside { start } else { last.advance(count, span.end) };
             emit(start, end);
         }
+        if let Some(text) = utf8 {
+            ascii_end = ascii_end_after(text, last.at);
+            work += (ascii_end - last.at) / 4;
+        }
         if work > WORK {
             ticker.spend(std::mem::take(&mut work))?;
         }
     }
     ticker.spend(work)
+}
+
+/// The work for a run of ASCII is bounded by its length, since spans may go backwards.
+const ASCII_RUN: usize = 512;
+
+/// Up to where a text is ASCII from byte `at` on, in whole words and for at most [`ASCII_RUN`] bytes.
+#[inline]
+fn ascii_end_after(text: &[u8], at: usize) -> usize {
+    let (words, _) = text[at..text.len().min(at + ASCII_RUN)].as_chunks::<8>();
+    let is_ascii = |word: &&[u8; 8]| u64::from_le_bytes(**word) & (EACH_BYTE << 7) == 0;
+    at + 8 * words.iter().take_while(is_ascii).count()
 }
 
 /// Does a short span of valid UTF-8 that begins at `at` begin inside a character, and how many characters start in it?

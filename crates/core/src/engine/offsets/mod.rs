@@ -10,6 +10,7 @@
 //! `characters` turns spans of bytes into spans of characters.
 mod batch;
 mod by_lookup;
+mod cached_word;
 mod characters;
 mod raw_words;
 mod spans;
