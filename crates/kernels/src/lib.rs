@@ -10,6 +10,7 @@ mod automaton;
 pub mod batch_merge;
 #[cfg(target_arch = "x86_64")]
 mod byte_compress;
+mod char_starts;
 mod code_units;
 pub mod cpu;
 mod double_array;
@@ -42,6 +43,7 @@ pub use arrow::{
 };
 pub use ascii_pairs::AsciiPairs;
 pub use automaton::{Automaton, NO_KEY, State};
+pub use char_starts::CharStarts;
 pub use code_units::{CodeUnit, UnitWidth, append_code_units, fill_code_units, guess_length, measure};
 pub use made_once::MadeOnce;
 pub use merge_table::{MergeTable, NO_MERGE};

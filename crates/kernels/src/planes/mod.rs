@@ -153,7 +153,7 @@ pub fn positions_of_blocks<'a>(
 
 /// The bytes of a window that begin a character, that is, all but the continuation bytes.
 #[inline]
-fn leads(level: Level, window: &[u8; WINDOW]) -> u64 {
+pub(crate) fn leads(level: Level, window: &[u8; WINDOW]) -> u64 {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {

@@ -3,7 +3,7 @@
 //! In: a text, and spans of its bytes. Out: how many characters are before each end of a span; or the other way.
 use std::cell::Cell;
 
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{CharStarts, cpu, try_alloc};
 
 use crate::engine::input::Text;
 use crate::error::Result;
@@ -13,10 +13,17 @@ use crate::watch::{Ticker, Watch};
 /// The work between two reports to the ticker, in bytes.
 const WORK: usize = 1 << 12;
 
+/// Spans that are worth about that.
+const SPANS: usize = WORK / 8;
+
+/// If there are fewer spans than one for so many bytes, characters are counted from one to the next. A table of where
+/// they start would take longer and more memory than the spans.
+const BYTES_PER_SPAN: usize = 64;
+
 /// Character offsets of byte spans: the character that holds the first byte, and one past the character that holds
 /// the last. If tokens split a character, each gets the whole of it; so does an empty span inside a character, so
 /// that offsets never decrease. `text` is read at most twice if neither the starts nor the ends of the spans
-/// decrease. Bytes that are not UTF-8 count as one character each.
+/// decrease, or if there are many spans. Bytes that are not UTF-8 count as one character each.
 ///
 /// # Errors
 /// Errors of the watch; out of memory.
@@ -27,144 +34,99 @@ pub fn char_offsets(text: Text<'_>, spans: &[Span], watch: &dyn Watch) -> Result
         return Ok(offsets);
     }
     let mut ticker = Ticker::new(watch);
-    each_by(text, spans.iter().copied(), &mut ticker, |start, end| offsets.push((start, end)))?;
+    let mut emit = |start, end| offsets.push((start, end));
+    if is_sparse(text, spans.len()) {
+        count_each(text, spans.iter().copied(), &mut ticker, emit)?;
+        return Ok(offsets);
+    }
+    let starts = char_starts(text, &mut ticker)?;
+    for spans in spans.chunks(SPANS) {
+        starts.each_span(cpu::level(), spans.iter().map(|span| (span.start, span.end)), &mut emit);
+        ticker.spend(WORK)?;
+    }
     Ok(offsets)
 }
 
 /// As [`char_offsets`], in place.
 ///
 /// # Errors
-/// Errors of the watch.
+/// As there.
 pub fn to_characters(text: Text<'_>, spans: &mut [Span], watch: &dyn Watch) -> Result<()> {
     if text.as_bytes().is_ascii() {
         return Ok(());
     }
+    let mut ticker = Ticker::new(watch);
+    let sparse = is_sparse(text, spans.len());
     let cells = Cell::from_mut(spans).as_slice_of_cells();
-    let (mut ticker, mut done) = (Ticker::new(watch), cells.iter());
-    each_by(text, cells.iter().map(Cell::get), &mut ticker, |start, end| {
-        if let Some(cell) = done.next() {
-            cell.set(Span::new(start, end));
-        }
-    })
-}
-
-/// Passes the character offsets of each span to `emit`.
-fn each_by(
-    text: Text<'_>,
-    spans: impl Iterator<Item = Span>,
-    ticker: &mut Ticker<'_>,
-    emit: impl FnMut(usize, usize),
-) -> Result<()> {
-    let all = text.as_bytes();
-    match text {
-        Text::Str(_) => {
-            let count = |from: usize, to: usize| count_starts(&all[from..to]);
-            each_span((&count, Some(all)), all.len(), spans, ticker, emit)
-        }
-        Text::Bytes(_) => {
-            let count =
-                |from: usize, to: usize| (from..to).filter(|&byte| starts_character(all, byte)).count();
-            each_span((&count, None), all.len(), spans, ticker, emit)
-        }
+    if sparse {
+        let mut done = cells.iter();
+        return count_each(text, cells.iter().map(Cell::get), &mut ticker, |start, end| {
+            if let Some(cell) = done.next() {
+                cell.set(Span::new(start, end));
+            }
+        });
     }
+    let starts = char_starts(text, &mut ticker)?;
+    for cells in cells.chunks(SPANS) {
+        let (spans, mut done) = (cells.iter().map(|cell| (cell.get().start, cell.get().end)), cells.iter());
+        starts.each_span(cpu::level(), spans, |start, end| {
+            if let Some(cell) = done.next() {
+                cell.set(Span::new(start, end));
+            }
+        });
+        ticker.spend(WORK)?;
+    }
+    Ok(())
 }
 
-/// As [`each_by`], for a text of `length` bytes; `count` says how many characters start between two of them. `utf8` has
-/// the text if it is valid UTF-8.
-#[inline]
-fn each_span(
-    (count, utf8): (&impl Fn(usize, usize) -> usize, Option<&[u8]>),
-    length: usize,
+fn is_sparse(text: Text<'_>, spans: usize) -> bool {
+    spans < text.as_bytes().len() / BYTES_PER_SPAN
+}
+
+/// Where the characters of a text start.
+fn char_starts(text: Text<'_>, ticker: &mut Ticker<'_>) -> Result<CharStarts> {
+    let all = text.as_bytes();
+    let mut starts = CharStarts::with_capacity(all.len())?;
+    for at in (0..all.len()).step_by(WORK) {
+        let part = &all[at..all.len().min(at + WORK)];
+        match text {
+            Text::Str(_) => starts.append(cpu::level(), part)?,
+            Text::Bytes(_) => starts.append_where(part.len(), |byte| starts_character(all, at + byte))?,
+        }
+        ticker.spend(WORK / 4)?;
+    }
+    Ok(starts)
+}
+
+/// Passes the character offsets of each span to `emit`: characters are counted from one span to the next.
+fn count_each(
+    text: Text<'_>,
     spans: impl Iterator<Item = Span>,
     ticker: &mut Ticker<'_>,
     mut emit: impl FnMut(usize, usize),
 ) -> Result<()> {
+    let all = text.as_bytes();
+    let count = |from: usize, to: usize| match text {
+        Text::Str(_) => count_starts(&all[from..to]),
+        Text::Bytes(_) => (from..to).filter(|&byte| starts_character(all, byte)).count(),
+    };
     // Starts and ends each have their own place in the text, so that it need not go back if spans overlap.
     let (mut first, mut last, mut work) = (Place::default(), Place::default(), 0);
-    let inside = |byte: usize| byte < length && count(byte, byte + 1) == 0;
-    // From `last` up to this byte the text is ASCII, so that each character is one byte.
-    let mut ascii_end = 0;
+    let inside = |byte: usize| byte < all.len() && count(byte, byte + 1) == 0;
     for span in spans {
-        if span.start >= last.at && span.end < ascii_end {
-            work += 4;
-            let wider = last.at - last.chars;
-            emit(span.start - wider, span.end - wider);
-            last = Place { at: span.end, chars: span.end - wider };
-            continue;
+        if span.start.abs_diff(last.at) <= span.start.abs_diff(first.at) {
+            first = last;
         }
-        // Most spans are short, and begin where the one before ends or a little later.
-        if let Some((is_inside, starts)) = utf8.and_then(|text| span_beside(text, last.at, span)) {
-            work += 16;
-            emit(last.chars - usize::from(is_inside), last.chars + starts);
-            last = Place { at: span.end, chars: last.chars + starts };
-        } else if let Some((before, is_inside, starts)) = utf8.and_then(|text| span_near(text, last.at, span))
-        {
-            work += 32;
-            let chars = last.chars + before;
-            emit(chars - usize::from(is_inside), chars + starts);
-            last = Place { at: span.end, chars: chars + starts };
-        } else {
-            if span.start.abs_diff(last.at) <= span.start.abs_diff(first.at) {
-                first = last;
-            }
-            work += 8 + span.start.abs_diff(first.at) + span.end.abs_diff(last.at);
-            let is_inside = inside(span.start);
-            let start = first.advance(count, span.start) - usize::from(is_inside);
-            let end = if span.is_empty() && !is_inside { start } else { last.advance(count, span.end) };
-            emit(start, end);
-        }
-        if let Some(text) = utf8 {
-            ascii_end = ascii_end_after(text, last.at);
-            work += (ascii_end - last.at) / 4;
-        }
+        work += 8 + span.start.abs_diff(first.at) + span.end.abs_diff(last.at);
+        let is_inside = inside(span.start);
+        let start = first.advance(&count, span.start) - usize::from(is_inside);
+        let end = if span.is_empty() && !is_inside { start } else { last.advance(&count, span.end) };
+        emit(start, end);
         if work > WORK {
             ticker.spend(std::mem::take(&mut work))?;
         }
     }
     ticker.spend(work)
-}
-
-/// The work for a run of ASCII is bounded by its length, since spans may go backwards.
-const ASCII_RUN: usize = 512;
-
-/// Up to where a text is ASCII from byte `at` on, in whole words and for at most [`ASCII_RUN`] bytes.
-#[inline]
-fn ascii_end_after(text: &[u8], at: usize) -> usize {
-    let (words, _) = text[at..text.len().min(at + ASCII_RUN)].as_chunks::<8>();
-    let is_ascii = |word: &&[u8; 8]| u64::from_le_bytes(**word) & (EACH_BYTE << 7) == 0;
-    at + 8 * words.iter().take_while(is_ascii).count()
-}
-
-/// Does a short span of valid UTF-8 that begins at `at` begin inside a character, and how many characters start in it?
-/// `None` for other spans.
-#[inline]
-fn span_beside(text: &[u8], at: usize, span: Span) -> Option<(bool, usize)> {
-    let length = span.len();
-    if span.start != at || length == 0 || length > 8 {
-        return None;
-    }
-    let word = text.get(at..)?.first_chunk::<8>()?;
-    let starts = starts_in(u64::from_le_bytes(*word));
-    Some((starts & 1 == 0, sum_of_bytes(starts & first_bytes(length))))
-}
-
-/// As [`span_beside`], for a span that begins at or after `at` and ends up to 16 bytes after it; before that, how many
-/// characters start between `at` and the span.
-#[inline]
-fn span_near(text: &[u8], at: usize, span: Span) -> Option<(usize, bool, usize)> {
-    let (start, end) = (span.start.wrapping_sub(at), span.end.wrapping_sub(at));
-    if end > 16 || start >= end {
-        return None;
-    }
-    let window = text.get(at..)?.first_chunk::<16>()?.as_chunks::<8>().0;
-    let [low, high] = [0, 1].map(|half| starts_in(u64::from_le_bytes(window[half])));
-    let up_to = |bytes: usize| {
-        sum_of_bytes(low & first_bytes(bytes.min(8)))
-            + sum_of_bytes(high & first_bytes(bytes.saturating_sub(8)))
-    };
-    let from_start = if start < 8 { low >> (8 * start) } else { high >> (8 * (start - 8)) };
-    let before = up_to(start);
-    Some((before, from_start & 1 == 0, up_to(end) - before))
 }
 
 /// Byte spans of character offsets, which ascend and do not overlap: the inverse of [`char_offsets`].
@@ -229,7 +191,7 @@ impl Place {
         }
     }
 
-    /// Goes to a byte; returns how many characters start before it. `count` is that of [`each_span`].
+    /// Goes to a byte; returns how many characters start before it. `count` counts the characters that start between two bytes.
     #[inline]
     fn advance(&mut self, count: &impl Fn(usize, usize) -> usize, to: usize) -> usize {
         if to >= self.at {
@@ -248,18 +210,15 @@ const EACH_BYTE: u64 = u64::MAX / 255;
 /// How many characters start in these bytes of valid UTF-8.
 fn count_starts(bytes: &[u8]) -> usize {
     let (blocks, rest) = bytes.as_chunks::<64>();
+    let (words, rest) = rest.as_chunks::<8>();
+    let in_words = words.iter().map(|word| starts_in(u64::from_le_bytes(*word))).sum();
     let in_rest = rest.iter().filter(|&byte| byte & 0xc0 != 0x80).count();
-    blocks.iter().map(starts_in_block).sum::<usize>() + in_rest
+    blocks.iter().map(starts_in_block).sum::<usize>() + sum_of_bytes(in_words) + in_rest
 }
 
 /// As [`count_starts`]. A loop of known length without an exit is vectorised.
 fn starts_in_block(block: &[u8; 64]) -> usize {
     usize::from(block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80)))
-}
-
-/// A mask of the first bytes of a word, at most eight.
-fn first_bytes(bytes: usize) -> u64 {
-    if bytes == 0 { 0 } else { u64::MAX >> (64 - 8 * bytes) }
 }
 
 /// The sum of the bytes of a word, if it is below 256.
