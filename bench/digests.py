@@ -4,7 +4,7 @@
 
 DATA is the folder that ``data/unpack`` prints. Every text of ``corpus`` and ``adversarial`` is cut into
 documents of 4 kB, and each file of ``vocab`` that loads encodes them: as a batch to arrays, and every eighth
-with offsets.
+with offsets, alone and as a batch.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ def digest(tok: tokenmill.Tokenizer, texts: list[str]) -> str:
             rows = tok.encode_batch(part)
             made.update(rows.ids.tobytes())
             made.update(rows.row_offsets.tobytes())
+            flat = tok.encode_batch(part[::8], offsets=True)
+            made.update(flat.ids.tobytes())
+            made.update(flat.offsets.tobytes())
             for text in part[::8]:
                 encoding = tok.encode_with_offsets(text)
                 made.update(repr((encoding.ids, encoding.offsets)).encode())
