@@ -1,13 +1,13 @@
 //! How many characters start before each byte of a text.
 //!
-//! In: a text, or a bit for each of its bytes. Out: places in bytes as places in characters. A lookup takes a dozen
+//! In: a text, part by part. Out: places in bytes as places in characters. A lookup takes a dozen
 //! instructions, wherever it is; the table takes a quarter of the bytes of the text. The level never changes a result.
 use crate::cpu::Level;
 use crate::planes::{PLANE_BITS, WINDOW, leads};
 use crate::try_alloc::{self, OutOfMemory};
 
 /// Where the characters of a text start.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct CharStarts {
     blocks: Vec<Block>,
     /// The characters of all blocks.
@@ -32,7 +32,8 @@ impl CharStarts {
         Ok(Self { blocks: try_alloc::vec(length / PLANE_BITS + 1)?, count: 0 })
     }
 
-    /// Appends the next bytes of the text, which is valid UTF-8. All but the last ones must be whole blocks.
+    /// Appends the next part of the text, which is valid UTF-8. The length of each part but the last must be a multiple
+    /// of 64.
     ///
     /// # Errors
     /// If the allocation fails.
@@ -51,7 +52,8 @@ impl CharStarts {
         Ok(())
     }
 
-    /// As [`Self::append`], for `length` bytes of any text: `starts` says which of them start a character.
+    /// As [`Self::append`], for `length` bytes of any text: `starts` says which of them start a character, counted from
+    /// the first of these bytes.
     ///
     /// # Errors
     /// If the allocation fails.
@@ -73,7 +75,7 @@ impl CharStarts {
     }
 
     /// Passes the characters of each span of bytes to `emit`: the number of the character that holds the first byte,
-    /// and how many characters start before the end.
+    /// and how many characters start before the end. The spans must be within the text.
     #[inline]
     pub fn each_span(
         &self,

@@ -7,9 +7,8 @@ use tokenmill_kernels::try_alloc::{self, OutOfMemory};
 use crate::ids::TokenId;
 use crate::span::Span;
 
-/// A flag in the first number of a cached word's [`Form`], which says that an id of the word stands for text other than
-/// its token's, as the unknown token does. The cache does not keep that text: where it is needed, the word is spelled
-/// again.
+/// A flag in the first number of a cached word: one of its ids stands for text other than its token's, as the unknown
+/// token does. The cache does not keep that text, so where it is needed the word is spelled again.
 const HAS_SURFACE: u32 = 1 << 31;
 
 /// An id of a word, with the part of the word that it stands for.
@@ -26,6 +25,7 @@ pub(super) struct IdInWord {
 impl IdInWord {
     /// `None` if a number is too large.
     pub(super) fn new(id: TokenId, (start, end): (usize, usize), pretoken_delta: usize) -> Option<Self> {
+        debug_assert!(start <= end, "a part ends where it starts or later");
         let small = |number: usize| u8::try_from(number).ok();
         Some(Self { id, start: small(start)?, end: small(end)?, pretoken_delta: small(pretoken_delta)? })
     }
@@ -44,7 +44,8 @@ pub(super) enum Form {
     /// holds. From the lowest bit on: the id, where its part starts, the length of the part, the pretoken delta,
     /// [`BEGINS_WORD`], [`HAS_SURFACE`].
     Short,
-    /// Two numbers for each id: the rest, and the id.
+    /// Two numbers for each id: its part's start and end and the pretoken delta, a byte each, with [`HAS_SURFACE`]
+    /// above them; and the id.
     Long,
 }
 
@@ -56,6 +57,11 @@ const START_BITS: u32 = 4;
 const LENGTH_BITS: u32 = 4;
 const LENGTH_SHIFT: u32 = ID_BITS + START_BITS;
 const DELTA_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
+
+const _: () = {
+    assert!(SHORT < 1 << START_BITS && SHORT < 1 << LENGTH_BITS, "the numbers of a short word fit");
+    assert!(1 << (DELTA_SHIFT + 1) == BEGINS_WORD, "the flags are above the delta, which has one bit");
+};
 
 /// The lowest `count` bits of a number from bit `shift` on.
 #[inline]

@@ -13,12 +13,12 @@ use crate::watch::{Ticker, Watch};
 /// The work between two reports to the ticker, in bytes.
 const WORK: usize = 1 << 12;
 
-/// Spans that are worth about that.
+/// As many spans as are worth [`WORK`] bytes.
 const SPANS: usize = WORK / 8;
 
-/// If there are fewer spans than one for so many bytes, characters are counted from one to the next. A table of where
-/// they start would take longer and more memory than the spans.
-const BYTES_PER_SPAN: usize = 64;
+/// In a text of fewer bytes, or with fewer spans than one for so many bytes, characters are counted from one span to
+/// the next. A table of where they start would take longer, or more memory than the spans.
+const FEW_BYTES: usize = 64;
 
 /// Character offsets of byte spans: the character that holds the first byte, and one past the character that holds
 /// the last. If tokens split a character, each gets the whole of it; so does an empty span inside a character, so
@@ -80,7 +80,8 @@ pub fn to_characters(text: Text<'_>, spans: &mut [Span], watch: &dyn Watch) -> R
 }
 
 fn is_sparse(text: Text<'_>, spans: usize) -> bool {
-    spans < text.as_bytes().len() / BYTES_PER_SPAN
+    let bytes = text.as_bytes().len();
+    bytes < FEW_BYTES || spans < bytes / FEW_BYTES
 }
 
 /// Where the characters of a text start.

@@ -31,7 +31,7 @@ const WORK_OF_WORD: usize = 16;
 const NUMBERS: usize = 2 * BATCH * INLINE;
 
 /// Where the words of a batch begin in the caller's text: word 0 at index 1, since a word is counted when its first id
-/// comes. The size lets a mask be the check of bounds.
+/// comes. The size is a power of two above all indices, so that `%` is a mask and no bounds are checked.
 type WordStarts = [usize; 2 * BATCH];
 
 /// Encodes the raw words of a text without added tokens.
@@ -67,11 +67,12 @@ pub(super) fn encode_words(
         for (starts, ends) in starts.chunks(BATCH).zip(ends.chunks(BATCH)) {
             let keys = &mut keys[..starts.len()];
             prefetch_words(cache, level, bytes, (starts, ends), keys);
-            spans.reserve(BATCH)?;
-            let mut missed = 0;
-            for (word_start, start) in word_starts[1..].iter_mut().zip(starts) {
-                *word_start = base.unwrap_or(0) + start;
+            if let Some(base) = base {
+                for (word_start, start) in word_starts[1..].iter_mut().zip(starts) {
+                    *word_start = base + start;
+                }
             }
+            let mut missed = 0;
             let mut at = 0;
             while at < keys.len() {
                 if base.is_some() {
@@ -103,7 +104,6 @@ pub(super) fn encode_words(
                 if is_known {
                     cache.insert(key, hash, text.text.as_bytes(), &word);
                 }
-                spans.reserve(BATCH)?;
             }
             cache.record(starts.len(), missed, 0);
         }
@@ -137,12 +137,11 @@ fn prefetch_words(
 
 impl Spans<'_> {
     /// Appends a word that was found in the cache as `numbers`. The word starts at byte `at` of the caller's text.
-    /// Capacity for one id of each word of a batch is reserved.
     fn push_word(&mut self, form: Form, numbers: &[u32], at: usize) -> SinkResult {
         if form == Form::Long && !self.keeps_words {
             return self.push_long_word(numbers, at);
         }
-        self.reserve(numbers.len() + BATCH)?;
+        self.reserve(numbers.len())?;
         for item in form.ids(numbers) {
             // The number of the pretoken is that of the one that began last.
             self.word += if self.is_pretokenized { 0 } else { u32::from(item.pretoken_delta) };
@@ -154,7 +153,7 @@ impl Spans<'_> {
     /// As [`Self::push_word`], for [`Form::Long`] without numbers of pretokens: all ids at once.
     fn push_long_word(&mut self, numbers: &[u32], at: usize) -> SinkResult {
         let word = Form::long_ids(numbers);
-        self.reserve(word.len() + BATCH)?;
+        self.reserve(word.len())?;
         let Encoding { ids, byte_offsets, .. } = &mut self.encoding;
         ids.extend(word.clone().map(|item| item.id));
         byte_offsets.extend(word.map(|item| item.span(at)));
@@ -179,7 +178,7 @@ impl Spans<'_> {
             numbers.iter().filter(|&&number| cached_word::begins(number)).count(),
             "a word has one first id"
         );
-        self.reserve(numbers.len() + BATCH)?;
+        self.reserve(numbers.len())?;
         let Encoding { ids, byte_offsets, .. } = &mut self.encoding;
         ids.extend(numbers.iter().map(|&number| cached_word::id(number)));
         let mut words = first;
