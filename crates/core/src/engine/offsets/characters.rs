@@ -16,9 +16,10 @@ const WORK: usize = 1 << 12;
 /// As many spans as are worth [`WORK`] bytes.
 const SPANS: usize = WORK / 8;
 
-/// In a text of fewer bytes, or with fewer spans than one for so many bytes, characters are counted from one span to
+/// In a text of fewer bytes, or with fewer spans than one for [`BYTES_PER_SPAN`], characters are counted from one span to
 /// the next. A table of where they start would take longer, or more memory than the spans.
-const FEW_BYTES: usize = 64;
+const FEW_BYTES: usize = 16;
+const BYTES_PER_SPAN: usize = 64;
 
 /// Character offsets of byte spans: the character that holds the first byte, and one past the character that holds
 /// the last. If tokens split a character, each gets the whole of it; so does an empty span inside a character, so
@@ -81,7 +82,7 @@ pub fn to_characters(text: Text<'_>, spans: &mut [Span], watch: &dyn Watch) -> R
 
 fn is_sparse(text: Text<'_>, spans: usize) -> bool {
     let bytes = text.as_bytes().len();
-    bytes < FEW_BYTES || spans < bytes / FEW_BYTES
+    bytes < FEW_BYTES || spans < bytes / BYTES_PER_SPAN
 }
 
 /// Where the characters of a text start.
