@@ -19,7 +19,7 @@ pub struct CharStarts {
 struct Block {
     /// How many characters start before them.
     before: usize,
-    /// A bit for each byte that starts a character, and for each byte after the end of the text.
+    /// Bit `n` is set if byte `n` starts a character, or is after the end of the text.
     starts: u64,
 }
 
@@ -74,8 +74,9 @@ impl CharStarts {
         Ok(())
     }
 
-    /// Passes the characters of each span of bytes to `emit`: the number of the character that holds the first byte,
-    /// and how many characters start before the end. The spans must be within the text.
+    /// Converts each span from bytes to characters, and passes its start and end to `emit`: the start is the number of
+    /// the character that holds the first byte, the end is how many characters start before the end
+    /// of the span. The spans must be within the text.
     #[inline]
     pub fn each_span(
         &self,

@@ -127,7 +127,7 @@ impl Step {
         }
     }
 
-    /// Does the step rewrite the characters of a class, or of one of two classes that are joined by `|`?
+    /// Does the step rewrite a character of this class? `class` may be the OR of two classes.
     fn changes(&self, class: u8) -> bool {
         matches!(self, Self::ByteAlphabet | Self::Metaspace(_)) && class != 0
     }

@@ -1,6 +1,6 @@
-//! The ids of a word and their parts of it, as the cache has them.
+//! How the cache stores the ids of a word, each with its span in the word.
 //!
-//! In: ids with parts of a word. Out: the numbers of an entry of the cache, and the ids again.
+//! In: ids and spans. Out: the numbers of an entry of the cache, and from these the ids and spans again.
 use tokenmill_kernels::short_table::SHORT;
 use tokenmill_kernels::try_alloc::{self, OutOfMemory};
 
@@ -11,7 +11,7 @@ use crate::span::Span;
 /// token does. The cache does not keep that text, so where it is needed the word is spelled again.
 const HAS_SURFACE: u32 = 1 << 31;
 
-/// An id of a word, with the part of the word that it stands for.
+/// An id of a word, with the span of the word that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IdInWord {
     pub(super) id: TokenId,
@@ -25,12 +25,12 @@ pub(super) struct IdInWord {
 impl IdInWord {
     /// `None` if a number is too large.
     pub(super) fn new(id: TokenId, (start, end): (usize, usize), pretoken_delta: usize) -> Option<Self> {
-        debug_assert!(start <= end, "a part ends where it starts or later");
+        debug_assert!(start <= end, "a span does not end before it starts");
         let small = |number: usize| u8::try_from(number).ok();
         Some(Self { id, start: small(start)?, end: small(end)?, pretoken_delta: small(pretoken_delta)? })
     }
 
-    /// Its part of a word that starts at byte `at`.
+    /// Its span in a text in which the word starts at byte `at`.
     #[inline]
     pub(super) fn span(self, at: usize) -> Span {
         Span { start: at + usize::from(self.start), end: at + usize::from(self.end) }
@@ -41,11 +41,11 @@ impl IdInWord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A number for each id, if the word has at most [`SHORT`] bytes: most such words have no more ids than an entry
-    /// holds. From the lowest bit on: the id, where its part starts, the length of the part, the pretoken delta,
+    /// holds. From the lowest bit on: the id, the start and the length of its span, the pretoken delta,
     /// [`BEGINS_WORD`], [`HAS_SURFACE`].
     Short,
-    /// Two numbers for each id: its part's start and end and the pretoken delta, a byte each, with [`HAS_SURFACE`]
-    /// above them; and the id.
+    /// Two numbers for each id. The first has a byte each for the start and the end of its span and for the pretoken
+    /// delta, and [`HAS_SURFACE`] above them; the second is the id.
     Long,
 }
 
@@ -103,9 +103,9 @@ impl Form {
             Self::Long => (&[][..], numbers),
         };
         let short = short.iter().map(|&number| {
-            let start = bits(number, ID_BITS, START_BITS) as u8;
-            let end = start + bits(number, LENGTH_SHIFT, LENGTH_BITS) as u8;
-            IdInWord { id: id(number), start, end, pretoken_delta: bits(number, DELTA_SHIFT, 1) as u8 }
+            let Span { start, end } = short_span(number, 0);
+            let pretoken_delta = bits(number, DELTA_SHIFT, 1) as u8;
+            IdInWord { id: short_id(number), start: start as u8, end: end as u8, pretoken_delta }
         });
         short.chain(Self::long_ids(long))
     }
@@ -122,19 +122,19 @@ impl Form {
 
 /// The id in a number of [`Form::Short`].
 #[inline]
-pub(super) fn id(number: u32) -> TokenId {
+pub(super) fn short_id(number: u32) -> TokenId {
     bits(number, 0, ID_BITS)
 }
 
-/// Does a word begin with this number of [`Form::Short`]?
+/// Is this number of [`Form::Short`] the first of its word?
 #[inline]
-pub(super) fn begins(number: u32) -> bool {
+pub(super) fn begins_word(number: u32) -> bool {
     number & BEGINS_WORD != 0
 }
 
-/// The span of a number of [`Form::Short`], for a word that starts at byte `at`.
+/// The span in a number of [`Form::Short`], in a text in which the word starts at byte `at`.
 #[inline]
-pub(super) fn span(number: u32, at: usize) -> Span {
+pub(super) fn short_span(number: u32, at: usize) -> Span {
     let start = at + bits(number, ID_BITS, START_BITS) as usize;
     Span { start, end: start + bits(number, LENGTH_SHIFT, LENGTH_BITS) as usize }
 }
@@ -188,8 +188,8 @@ mod tests {
                         continue;
                     }
                     for (i, (&number, item)) in numbers.iter().zip(&items).enumerate() {
-                        prop_assert_eq!((id(number), span(number, at)), (item.id, item.span(at)));
-                        prop_assert_eq!(begins(number), i == 0);
+                        prop_assert_eq!((short_id(number), short_span(number, at)), (item.id, item.span(at)));
+                        prop_assert_eq!(begins_word(number), i == 0);
                     }
                 }
             }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_beyond_byte_255_are_not_written() {
+    fn spans_beyond_byte_255_are_not_written() {
         assert_eq!(IdInWord::new(7, (256, 256), 0), None);
         assert_eq!(IdInWord::new(7, (0, 256), 0), None);
         assert_eq!(IdInWord::new(7, (0, 1), 256), None);

@@ -34,17 +34,8 @@ pub fn char_offsets(text: Text<'_>, spans: &[Span], watch: &dyn Watch) -> Result
         offsets.extend(spans.iter().map(|span| (span.start, span.end)));
         return Ok(offsets);
     }
-    let mut ticker = Ticker::new(watch);
-    let mut emit = |start, end| offsets.push((start, end));
-    if is_sparse(text, spans.len()) {
-        count_each(text, spans.iter().copied(), &mut ticker, emit)?;
-        return Ok(offsets);
-    }
-    let starts = char_starts(text, &mut ticker)?;
-    for spans in spans.chunks(SPANS) {
-        starts.each_span(cpu::level(), spans.iter().map(|span| (span.start, span.end)), &mut emit);
-        ticker.spend(WORK)?;
-    }
+    let emit = |start, end| offsets.push((start, end));
+    each_in_characters(text, spans, |&span| span, &mut Ticker::new(watch), emit)?;
     Ok(offsets)
 }
 
@@ -56,33 +47,35 @@ pub fn to_characters(text: Text<'_>, spans: &mut [Span], watch: &dyn Watch) -> R
     if text.as_bytes().is_ascii() {
         return Ok(());
     }
-    let mut ticker = Ticker::new(watch);
-    let sparse = is_sparse(text, spans.len());
     let cells = Cell::from_mut(spans).as_slice_of_cells();
-    if sparse {
-        let mut done = cells.iter();
-        return count_each(text, cells.iter().map(Cell::get), &mut ticker, |start, end| {
-            if let Some(cell) = done.next() {
-                cell.set(Span::new(start, end));
-            }
-        });
+    let mut done = cells.iter();
+    each_in_characters(text, cells, Cell::get, &mut Ticker::new(watch), |start, end| {
+        if let Some(cell) = done.next() {
+            cell.set(Span::new(start, end));
+        }
+    })
+}
+
+/// Passes the start and the end of each span, in characters, to `emit`. `span_of` gives the span of an item.
+#[inline]
+fn each_in_characters<T>(
+    text: Text<'_>,
+    items: &[T],
+    span_of: impl Fn(&T) -> Span,
+    ticker: &mut Ticker<'_>,
+    mut emit: impl FnMut(usize, usize),
+) -> Result<()> {
+    let bytes = text.as_bytes().len();
+    if bytes < FEW_BYTES || items.len() < bytes / BYTES_PER_SPAN {
+        return count_each(text, items.iter().map(span_of), ticker, emit);
     }
-    let starts = char_starts(text, &mut ticker)?;
-    for cells in cells.chunks(SPANS) {
-        let (spans, mut done) = (cells.iter().map(|cell| (cell.get().start, cell.get().end)), cells.iter());
-        starts.each_span(cpu::level(), spans, |start, end| {
-            if let Some(cell) = done.next() {
-                cell.set(Span::new(start, end));
-            }
-        });
+    let starts = char_starts(text, ticker)?;
+    for items in items.chunks(SPANS) {
+        let spans = items.iter().map(&span_of).map(|Span { start, end }| (start, end));
+        starts.each_span(cpu::level(), spans, &mut emit);
         ticker.spend(WORK)?;
     }
     Ok(())
-}
-
-fn is_sparse(text: Text<'_>, spans: usize) -> bool {
-    let bytes = text.as_bytes().len();
-    bytes < FEW_BYTES || spans < bytes / BYTES_PER_SPAN
 }
 
 /// Where the characters of a text start.
@@ -100,7 +93,7 @@ fn char_starts(text: Text<'_>, ticker: &mut Ticker<'_>) -> Result<CharStarts> {
     Ok(starts)
 }
 
-/// Passes the character offsets of each span to `emit`: characters are counted from one span to the next.
+/// As [`each_in_characters`], without a table: characters are counted from one span to the next.
 fn count_each(
     text: Text<'_>,
     spans: impl Iterator<Item = Span>,
@@ -288,6 +281,32 @@ mod tests {
             }
             let counted = char_offsets(Text::Str(&text), &spans, &Unwatched).unwrap();
             prop_assert_eq!(counted, char_offsets(Text::Bytes(text.as_bytes()), &spans, &Unwatched).unwrap());
+        }
+
+        #[test]
+        fn a_table_gives_what_counting_gives(
+            mut bytes in prop_oneof![
+                "(\\PC|[a-zé語🦊]{0,80}){0,9}".prop_map(String::into_bytes),
+                prop::collection::vec(prop_oneof![0x20..0x7F_u8, 0x80..0xC0_u8, any::<u8>()], 0..300),
+            ],
+            whole_blocks: bool,
+            spans in prop::collection::vec((0usize..400, 0usize..100), 0..30),
+        ) {
+            if whole_blocks {
+                bytes.truncate(bytes.len() / 64 * 64);
+            }
+            let text = std::str::from_utf8(&bytes).map_or(Text::Bytes(&bytes), Text::Str);
+            let place = |at: usize| at.min(bytes.len());
+            let spans: Vec<Span> =
+                spans.iter().map(|&(start, length)| Span::new(place(start), place(start + length))).collect();
+            let (mut counted, mut looked_up) = (Vec::new(), Vec::new());
+            let ticker = &mut Ticker::new(&Unwatched);
+            count_each(text, spans.iter().copied(), ticker, |start, end| counted.push((start, end))).unwrap();
+            let pairs = spans.iter().map(|span| (span.start, span.end));
+            char_starts(text, ticker).unwrap().each_span(cpu::level(), pairs, |start, end| {
+                looked_up.push((start, end));
+            });
+            prop_assert_eq!(counted, looked_up);
         }
 
         #[test]

@@ -53,7 +53,7 @@ pub(super) fn encode_words(
     let (bytes, level) = (piece.text.as_bytes(), cpu::level());
     let (mut keys, mut numbers, mut word_starts) =
         ([LookupKey::default(); BATCH], [0; NUMBERS], [0; 2 * BATCH]);
-    // If numbers and surfaces of pretokens are kept, words are looked up one by one.
+    // Hits are copied a batch at a time only where no numbers of pretokens and no surfaces are kept.
     let base = match piece.origins {
         Origins::Same(base) if !spans.keeps_words => Some(base),
         _ => None,
@@ -175,16 +175,16 @@ impl Spans<'_> {
         let numbers = &numbers[..hits.ids];
         debug_assert_eq!(
             hits.keys,
-            numbers.iter().filter(|&&number| cached_word::begins(number)).count(),
+            numbers.iter().filter(|&&number| cached_word::begins_word(number)).count(),
             "a word has one first id"
         );
         self.reserve(numbers.len())?;
         let Encoding { ids, byte_offsets, .. } = &mut self.encoding;
-        ids.extend(numbers.iter().map(|&number| cached_word::id(number)));
+        ids.extend(numbers.iter().map(|&number| cached_word::short_id(number)));
         let mut words = first;
         byte_offsets.extend(numbers.iter().map(|&number| {
-            words += usize::from(cached_word::begins(number));
-            cached_word::span(number, starts[words % starts.len()])
+            words += usize::from(cached_word::begins_word(number));
+            cached_word::short_span(number, starts[words % starts.len()])
         }));
         Ok(hits.keys)
     }
